@@ -1,0 +1,1 @@
+"""ddgk: how similar are these graphs, and which node corresponds to which?"""

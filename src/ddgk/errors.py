@@ -1,0 +1,43 @@
+"""The ways things go wrong, each also the builtin a caller would expect to catch."""
+
+from __future__ import annotations
+
+
+class DDGKError(Exception):
+    """Every error ddgk raises on purpose."""
+
+
+class GraphError(DDGKError, ValueError):
+    """A graph is malformed, or breaks a policy; the message names the graph and the fix."""
+
+
+class LabelError(GraphError):
+    """A graph's labels or attributes do not fit the model that should read them."""
+
+
+class ParameterError(DDGKError, ValueError):
+    """A parameter has a value it cannot have; the message lists the ones it can."""
+
+
+class DatasetError(DDGKError, ValueError):
+    """A data set is damaged, hostile, or not laid out as its format says."""
+
+
+class DatasetNotFoundError(DDGKError, LookupError):
+    """No data set of that name is known or stored here."""
+
+
+class DownloadError(DDGKError, OSError):
+    """A data set could not be fetched, or is not the file that was promised."""
+
+
+class ModelFileError(DDGKError, ValueError):
+    """A saved model is damaged, foreign, or from a newer version."""
+
+
+class NonFiniteLossError(DDGKError, FloatingPointError):
+    """Training diverged to inf or nan; the message names the pair."""
+
+
+class MissingExtraError(DDGKError, ImportError):
+    """An optional library is needed; the message says what to install."""

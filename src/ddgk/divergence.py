@@ -1,0 +1,195 @@
+"""Pairs -> divergences: what the engine learned of a pair, as named channels that add up.
+
+D' is how badly a target is reconstructed through a source's encoder; D subtracts a baseline
+(paper eq. 9 and 10). Arrays of divergences have the axes (target, source, channel, step).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.encoder import Encoder, train_encoders
+from ddgk.engine.problem import Engine, Outcome
+from ddgk.errors import NonFiniteLossError
+from ddgk.graphs.graph import Graph, describe
+from ddgk.method import Method
+from ddgk.reading import Reader, Reading
+
+Array = NDArray[np.float64]
+Pair = tuple[int, int]
+PAIRS_PER_TILE = 4096
+
+
+def channel_names(families: Iterable[str]) -> list[str]:
+    """Name what the engine reports.
+
+    >>> channel_names(["node_labels"])
+    ['edges', 'non_edges', 'node_labels.attention', 'node_labels.reverse']
+    """
+    parts = [f"{family}.{part}" for family in families for part in ("attention", "reverse")]
+    return ["edges", "non_edges", *parts]
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Scores pairs of (target, source) by one method.
+
+    seed: for the starts of encoders that targets need, where the baseline or symmetry asks for them.
+    """
+
+    method: Method
+    reader: Reader
+    engine: Engine
+    seed: int
+
+    @property
+    def channels(self) -> list[str]:
+        """Return the names of the reported channels."""
+        names = {
+            "channels": channel_names(self.reader.family_names),
+            "total": ["total"],
+            "edges": ["edges"],
+        }[self.method.output]
+        return names + [f"{n}.sum" for n in names] if self.method.reduction == "both" else names
+
+    def read(self, graph: Graph) -> Reading:
+        """Read a target, on its quotient where the start allows it."""
+        return self.reader.read(graph, quotient=self.method.on_quotient)
+
+    def encode(self, graphs: Sequence[Graph]) -> list[Encoder]:
+        """Train an encoder for every graph."""
+        training = self.method.encoder_training
+        return train_encoders(graphs, self.reader, training, self.engine, self.seed)
+
+    def train(
+        self,
+        readings: Sequence[Reading],
+        encoders: Sequence[Encoder],
+        pairs: Sequence[Pair],
+        *,
+        detail: bool = False,
+        seeds: Sequence[int] | None = None,
+    ) -> list[Outcome]:
+        """Train the attention of pairs (reading, encoder), given by position."""
+        problems = [(readings[t].problem, encoders[s].source) for t, s in pairs]
+        starts = [encoders[s].seed for _, s in pairs] if seeds is None else seeds
+        training = self.method.pair_training(self.reader.family_names)
+        return self.engine.score_pairs(problems, starts, training, detail=detail)
+
+    def losses(
+        self, readings: Sequence[Reading], encoders: Sequence[Encoder], pairs: Sequence[Pair]
+    ) -> Array:
+        """Return D' of pairs, (n_pairs, n_channels, n_steps)."""
+        outcomes = self.train(readings, encoders, pairs)
+        losses = np.empty((len(pairs), len(self.channels), len(self.method.curve)))
+        for place, (outcome, (t, _)) in enumerate(zip(outcomes, pairs, strict=True)):
+            entropies = (readings[t].entropies @ readings[t].problem.unit_weights)[:, None]
+            losses[place] = self.reported(outcome.channels.T, entropies, readings[t])
+        return losses
+
+    def reported(self, terms: Array, entropies: Array, reading: Reading) -> Array:
+        """Turn an engine's channels, or shares of them, into the reported ones.
+
+        terms: (n_engine_channels, ...); entropies: what is to be subtracted of the first two, as a
+        sum over entries, (2, ...). Returns (n_channels, ...).
+        """
+        counts = self.counts(reading).reshape(-1, *[1] * (terms.ndim - 1))
+        excess = terms.copy()
+        excess[:2] -= entropies if self.method.reduction == "sum" else entropies / counts[:2]
+        if self.method.reduction != "both":
+            return self._output(excess)
+        return np.concatenate([self._output(excess), self._output(excess * counts)])
+
+    def counts(self, reading: Reading) -> Array:
+        """Return how many entries or units each engine channel runs over, (n_engine_channels,)."""
+        n_units = reading.problem.unit_weights.sum()
+        n_nodes = reading.problem.node_weights.sum()
+        return np.array([n_units * n_nodes] * 2 + [n_units] * (2 * len(self.reader.families)))
+
+    def _output(self, channels: Array) -> Array:
+        if self.method.output == "channels":
+            return channels
+        if self.method.output == "edges":
+            return channels[:1]
+        total = channels[0] + channels[1]
+        for place, family in enumerate(self.reader.family_names):
+            parts = channels[2 + 2 * place] + channels[3 + 2 * place]
+            total = total + self.method.coefficient(family) * parts
+        return total[None]
+
+    def self_losses(self, encoders: Sequence[Encoder]) -> Array:
+        """Return D'(S||S) of every encoder, (n_encoders, n_channels, n_steps)."""
+        readings = [self.read(encoder.graph) for encoder in encoders]
+        return self.losses(readings, encoders, [(i, i) for i in range(len(encoders))])
+
+    def baselines(self, encoders: Sequence[Encoder]) -> Array:
+        """Return what is subtracted per source, (n_encoders, n_channels, n_steps)."""
+        if self.method.baseline == "source":
+            return self.self_losses(encoders)
+        return np.zeros((len(encoders), len(self.channels), len(self.method.curve)))
+
+    def divergences(
+        self, targets: Sequence[Graph], encoders: Sequence[Encoder], baselines: Array
+    ) -> Array:
+        """Return D of all targets against all sources, (n_targets, n_sources, channels, steps).
+
+        baselines: as `baselines` returned them. For the baseline "target" and for symmetric
+        divergences an encoder of every target is trained too.
+        """
+        sources = [encoder.graph for encoder in encoders]
+        grid = self._all_losses(targets, encoders) - baselines
+        if self.method.baseline != "target" and not self.method.symmetric:
+            return grid
+        own = self.encode(targets)
+        own_losses = self.self_losses(own)
+        if self.method.baseline == "target":
+            grid -= own_losses[:, None]
+        if self.method.symmetric:
+            mirrored = self._all_losses(sources, own)
+            if self.method.baseline == "source":
+                mirrored -= own_losses
+            elif self.method.baseline == "target":
+                mirrored -= self.self_losses(encoders)[:, None]
+            grid += mirrored.swapaxes(0, 1)
+        return grid
+
+    def _all_losses(self, targets: Sequence[Graph], encoders: Sequence[Encoder]) -> Array:
+        """Return D' of all targets against all sources; equal readings are trained once."""
+        readings = [self.read(graph) for graph in targets]
+        first: dict[str, int] = {}
+        shared = [first.setdefault(r.digest, place) for place, r in enumerate(readings)]
+        distinct = sorted(first.values())
+        pairs = [(t, s) for t in distinct for s in range(len(encoders))]
+        losses = self.losses(readings, encoders, pairs)
+        refuse_non_finite(losses, pairs, targets, encoders, self.method.rate)
+        grid = losses.reshape(len(distinct), len(encoders), *losses.shape[1:])
+        return grid[np.searchsorted(distinct, shared)]
+
+
+def refuse_non_finite(
+    losses: Array,
+    pairs: Sequence[Pair],
+    targets: Sequence[Graph],
+    encoders: Sequence[Encoder],
+    rate: float,
+) -> None:
+    """Raise when a pair diverged, and say which."""
+    broken = ~np.isfinite(losses).reshape(len(pairs), -1).all(axis=1)
+    if broken.any():
+        t, s = pairs[int(np.argmax(broken))]
+        raise NonFiniteLossError(
+            f"target {describe(targets[t].name, t)} against source {describe(encoders[s].graph.name, s)}: "
+            f"the loss became inf or nan; lower rate (it is {rate:g})"
+        )
+
+
+def plan_tiles(sizes: Sequence[int], n_sources: int) -> Iterator[list[int]]:
+    """Cut targets into tiles of like size, each about `PAIRS_PER_TILE` pairs. Yields positions."""
+    order = np.argsort(np.asarray(sizes), kind="stable")
+    per_tile = max(1, PAIRS_PER_TILE // max(1, n_sources))
+    for first in range(0, len(order), per_tile):
+        yield order[first : first + per_tile].tolist()

@@ -1,0 +1,78 @@
+"""The grid of all targets against all sources, tile by tile, with a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.divergence import Scorer, plan_tiles
+from ddgk.encoder import Encoder
+from ddgk.graphs.graph import Graph
+
+Advance = Callable[[int], None]
+
+
+def embed(
+    scorer: Scorer,
+    targets: Sequence[Graph],
+    encoders: Sequence[Encoder],
+    baselines: NDArray[np.float64],
+    *,
+    verbose: bool = False,
+) -> NDArray[np.float64]:
+    """Return Psi of every target (paper eq. 11), (n_targets, n_sources, n_channels, n_steps).
+
+    A row depends on its target and the sources alone, never on the other targets.
+    """
+    shape = (len(encoders), len(scorer.channels), len(scorer.method.curve))
+    grid = np.empty((len(targets), *shape))
+    with progress("Scoring", len(targets) * len(encoders), verbose) as advance:
+        for tile in plan_tiles([graph.n_nodes for graph in targets], len(encoders)):
+            grid[tile] = scorer.divergences([targets[i] for i in tile], encoders, baselines)
+            advance(len(tile) * len(encoders))
+    return grid
+
+
+@contextmanager
+def progress(what: str, total: int, verbose: bool) -> Iterator[Advance]:
+    """Show a bar with pairs, speed and time left while the work lasts, if it is wanted."""
+    if not verbose:
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("pairs"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.advance(task, done)
+
+
+def column_names(
+    sources: Sequence[Graph], channels: Sequence[str], steps: Sequence[int]
+) -> list[str]:
+    """Name the columns of a flattened grid: source, channel, step."""
+    return [
+        f"source{place}/{channel}/{step}"
+        for place in range(len(sources))
+        for channel in channels
+        for step in steps
+    ]

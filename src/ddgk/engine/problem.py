@@ -1,0 +1,149 @@
+"""What an engine is given and what it returns: arrays and settings, no graphs.
+
+Axes are always in the order (target, source), (units, nodes). On a quotient, a row or column stands
+for `weights` many units or nodes that move alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Array = NDArray[np.float64]
+Scores = Literal["linear", "tanh"]
+Reverse = Literal["free", "tied"]
+Start = Literal["equivariant", "glorot"]
+Reduction = Literal["mean", "sum"]
+
+
+@dataclass(frozen=True)
+class FamilyArrays:
+    """One attribute family of a target.
+
+    units: Q_u, (n_units, k); surroundings: Q_s, (n_units, k); nodes: C, (n_nodes, k).
+    """
+
+    units: Array
+    surroundings: Array
+    nodes: Array
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A graph to be reconstructed.
+
+    relation: B, (n_units, n_nodes), entries in [0, 1], sparse or dense.
+    unit_weights: (n_units,); node_weights: (n_nodes,): how many each row and column stands for.
+    """
+
+    relation: sparse.csr_array | Array
+    unit_weights: Array
+    node_weights: Array
+    families: tuple[FamilyArrays, ...] = ()
+
+    def dense_relation(self) -> Array:
+        """Return B as an ordinary array."""
+        dense: Array = self.relation.toarray() if sparse.issparse(self.relation) else self.relation
+        return dense
+
+
+@dataclass(frozen=True)
+class Weights:
+    """The parameters of one encoder.
+
+    table: E, (n_units, d); hidden: ((W_1, b_1), ...), W_1 (d, h), the others (h, h);
+    output: (W_o, b_o), W_o (h, n_nodes).
+    """
+
+    table: Array
+    hidden: tuple[tuple[Array, Array], ...]
+    output: tuple[Array, Array]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A frozen encoder and what its units carry: Q_u of the source, (n_units, k), one per family."""
+
+    weights: Weights
+    families: tuple[Array, ...] = ()
+
+
+@dataclass(frozen=True)
+class EncoderTraining:
+    """How an encoder is built and trained: d, h, L, tau, alpha."""
+
+    dimension: int
+    width: int
+    depth: int
+    epochs: int
+    rate: float
+    scores: Scores
+
+
+@dataclass(frozen=True)
+class PairTraining:
+    """How the attention of a pair is trained and what is reported.
+
+    report: the numbers of steps after which channels are reported, the last of which ends the
+    training; window: how many of the latest losses each report averages. coefficients: c_f, one per family. smoothing: e, or None to clamp
+    inferred distributions at 1e-12 instead.
+    """
+
+    scores: Scores
+    reverse: Reverse
+    start: Start
+    rate: float
+    report: tuple[int, ...]
+    window: int = 1
+    coefficients: tuple[float, ...] = ()
+    smoothing: float | None = 0.01
+    reduction: Reduction = "mean"
+
+    @property
+    def recorded(self) -> tuple[int, ...]:
+        """Return every step whose losses are needed for a report."""
+        wanted = {s - back for s in self.report for back in range(self.window)}
+        return tuple(sorted(step for step in wanted if step >= 0))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was learned of one pair; the last three only where detail was asked for.
+
+    channels: (n_report, n_channels), n_channels = 2 + 2 per family: edges, non_edges, then attention
+    and reverse of each family, unweighted.
+    unit_terms: (n_report, n_channels, n_units), a unit's share; with unit weights they add up to the
+    channels. attention: P, (n_units, n_source_units). costs: (2, n_units, n_nodes), what an edge and
+    what a non-edge at that entry costs, at the last report.
+    """
+
+    channels: Array
+    unit_terms: Array | None = None
+    attention: Array | None = None
+    costs: Array | None = None
+
+
+class Engine(Protocol):
+    """What every engine does. Results never depend on what else is in a call."""
+
+    def train_encoders(
+        self, problems: Sequence[Problem], seeds: Sequence[int], training: EncoderTraining
+    ) -> list[Weights]:
+        """Train one encoder per problem from the random start its seed says."""
+        ...
+
+    def score_pairs(
+        self,
+        pairs: Sequence[tuple[Problem, Source]],
+        seeds: Sequence[int],
+        training: PairTraining,
+        *,
+        detail: bool = False,
+    ) -> list[Outcome]:
+        """Train the attention of every pair; seeds matter for glorot starts only."""
+        ...

@@ -1,0 +1,160 @@
+"""Where a divergence comes from: the share of every node, edge and non-edge (paper eq. 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.divergence import Scorer
+from ddgk.encoder import Encoder
+from ddgk.graphs.graph import Graph
+from ddgk.reading import Reading
+from ddgk.relations import relate
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How one target's divergence from one source adds up.
+
+    Attributes
+    ----------
+    target, source : Graph
+    channels : tuple of str
+    steps : tuple of int
+    nodes : array of shape (n_channels, n_steps, n_target_nodes)
+        Every node's share of D'; ``nodes.sum(-1) - baseline`` is the divergence.
+    entries : array of shape (2, n_target_nodes, n_target_nodes)
+        After the last step, what every entry of the relation adds to the structure loss: as an edge,
+        and as a non-edge. Zero where an entry is the other.
+    baseline : array of shape (n_channels, n_steps)
+        What eq. 10 subtracts.
+    attention : array of shape (n_target_nodes, n_source_nodes)
+        After the last step; rows sum to 1.
+    mirror : Explanation or None
+        For symmetric divergences, the other direction.
+    """
+
+    target: Graph
+    source: Graph
+    channels: tuple[str, ...]
+    steps: tuple[int, ...]
+    nodes: Array
+    entries: Array
+    baseline: Array
+    attention: Array
+    mirror: Explanation | None = None
+
+    @property
+    def divergence(self) -> Array:
+        """Return D, (n_channels, n_steps): what the embedding has for this pair."""
+        own: Array = self.nodes.sum(-1) - self.baseline
+        return own if self.mirror is None else own + self.mirror.divergence
+
+    def by_node(self, channel: str | None = None) -> dict[Hashable, float]:
+        """Return every node's share after the last step, of a channel or of all together."""
+        chosen = self.nodes[:, -1] if channel is None else self.nodes[[self._place(channel)], -1]
+        shares = chosen.sum(0)
+        return {name: float(shares[i]) for i, name in enumerate(self.target.node_names)}
+
+    def by_edge(self) -> dict[tuple[Hashable, Hashable], float]:
+        """Return the share of every edge of the target in the channel `edges`, both ways together."""
+        shares = self.entries[0] + self.entries[0].T
+        names = self.target.node_names
+        return {(names[u], names[v]): float(shares[u, v]) for u, v in self.target.edges.tolist()}
+
+    def _place(self, channel: str) -> int:
+        if channel not in self.channels:
+            raise KeyError(f"no channel {channel!r}; there are {', '.join(self.channels)}")
+        return self.channels.index(channel)
+
+
+def explain(scorer: Scorer, target: Graph, encoder: Encoder) -> Explanation:
+    """Train one pair and split its divergence into shares.
+
+    What stands for a class is handed back to its nodes, which share it equally.
+    """
+    method = scorer.method
+    if not method.symmetric:
+        return _explain_one_way(scorer, target, encoder, _baseline(scorer, target, encoder))
+    (own,) = scorer.encode([target])
+    there = _explain_one_way(scorer, target, encoder, _baseline(scorer, target, encoder))
+    back = _explain_one_way(scorer, encoder.graph, own, _baseline(scorer, encoder.graph, own))
+    return Explanation(**{**vars(there), "mirror": back})
+
+
+def profiles(scorer: Scorer, target: Graph, encoders: list[Encoder]) -> Array:
+    """Return what every node of a target costs against every source.
+
+    Comparable between graphs, since the sources are the same and the size of the target does not
+    count. Returns (n_nodes, n_sources, n_channels, n_steps).
+    """
+    reading = scorer.read(target)
+    pairs = [(0, place) for place in range(len(encoders))]
+    found = [
+        _node_terms(scorer, reading, outcome.unit_terms)
+        for outcome in scorer.train([reading], encoders, pairs, detail=True)
+    ]
+    scale = 1.0 if method_sums(scorer) else float(target.n_nodes)
+    return scale * np.stack(found, axis=0).transpose(3, 0, 1, 2)
+
+
+def method_sums(scorer: Scorer) -> bool:
+    """Say whether losses are sums already, and not means over the target."""
+    return scorer.method.reduction == "sum"
+
+
+def _baseline(scorer: Scorer, target: Graph, encoder: Encoder) -> Array:
+    baseline = scorer.baselines([encoder])[0]
+    if scorer.method.baseline == "target":
+        baseline = scorer.self_losses(scorer.encode([target]))[0]
+    return baseline
+
+
+def _explain_one_way(
+    scorer: Scorer, target: Graph, encoder: Encoder, baseline: Array
+) -> Explanation:
+    reading = scorer.read(target)
+    (outcome,) = scorer.train([reading], [encoder], [(0, 0)], detail=True)
+    assert outcome.costs is not None
+    assert outcome.attention is not None
+    classes = reading.partition.classes
+    attention = np.empty((target.n_nodes, encoder.graph.n_nodes))
+    attention[:, encoder.order] = outcome.attention[classes]
+    return Explanation(
+        target=target,
+        source=encoder.graph,
+        channels=tuple(scorer.channels),
+        steps=scorer.method.curve,
+        nodes=_node_terms(scorer, reading, outcome.unit_terms),
+        entries=_entry_terms(scorer, target, reading, outcome.costs),
+        baseline=baseline,
+        attention=attention,
+    )
+
+
+def _node_terms(scorer: Scorer, reading: Reading, unit_terms: Array | None) -> Array:
+    """Give every node the term of its class. Returns (n_channels, n_steps, n_nodes)."""
+    assert unit_terms is not None
+    by_class = scorer.reported(unit_terms.swapaxes(0, 1), reading.entropies[:, None, :], reading)
+    return by_class[..., reading.partition.classes]
+
+
+def _entry_terms(scorer: Scorer, target: Graph, reading: Reading, costs: Array) -> Array:
+    """Weigh the cost of every entry by the relation itself, less its entropy where it is soft."""
+    classes = reading.partition.classes
+    edge, non_edge = costs[:, classes][:, :, classes]
+    relation = relate(target, scorer.reader.relation).dense()
+    terms = np.stack(
+        [_excess(relation, edge), _excess(1 - relation, non_edge)],
+    )
+    return terms if method_sums(scorer) else terms / scorer.counts(reading)[0]
+
+
+def _excess(share: Array, cost: Array) -> Array:
+    """Return share * (cost + log share): what is paid above the entropy of a soft entry."""
+    return share * (cost + np.log(np.where(share > 0, share, 1.0)))

@@ -1,0 +1,247 @@
+"""What the method is, as one frozen value; and three presets of it.
+
+`Method` holds everything that changes a result. How fast it is had (engine, threads) is not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from ddgk.attributes import FAMILIES
+from ddgk.engine.problem import EncoderTraining, PairTraining
+from ddgk.errors import ParameterError
+from ddgk.relations import RELATIONS
+
+CURVE = (1, 2, 3, 5, 8, 12, 20, 35, 60)
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "relation": tuple(RELATIONS),
+    "scores": ("linear", "tanh"),
+    "reverse": ("tied", "free"),
+    "start": ("equivariant", "glorot"),
+    "surroundings": ("pooled", "two_hop"),
+    "reduction": ("mean", "sum", "both"),
+    "output": ("channels", "total", "edges"),
+    "baseline": ("source", "target", "none"),
+    "precision": ("float32", "float64"),
+}
+
+
+@dataclass(frozen=True)
+class Method:
+    """Everything that changes a result.
+
+    Parameters
+    ----------
+    relation : {"node_to_edges", "closeness"}
+        What an encoder learns to predict.
+    dimension, width, depth : int
+        Of the encoder: d, h (None: 4 d) and L.
+    encoder_epochs, encoder_rate : int, float
+        Adam steps of an encoder, and their rate.
+    scores : {"linear", "tanh"}
+        What the encoder's last layer puts out.
+    reverse : {"tied", "free"}
+        Reverse attention: the attention itself transposed, or a matrix of its own.
+    start : {"equivariant", "glorot"}
+        "equivariant" knows no node order; "glorot" is random, for alignment with restarts.
+    rate : float
+        Of the Adam steps of a pair.
+    curve : tuple of int
+        After how many steps channels are reported; the last ends the training.
+    window : int
+        How many of the latest losses each report averages.
+    families : "auto", "none" or tuple of str
+        Which of node_labels, edge_labels, attributes to read; "auto": those the graphs carry.
+    coefficients : float or mapping
+        Weight of the families in the training loss, for all or by name.
+    smoothing : float or None
+        Share of the uniform distribution mixed into inferred labels; None clamps at 1e-12.
+    surroundings : {"pooled", "two_hop"}
+        What surrounds a node in the edge-label family; "two_hop" is the paper's.
+    reduction : {"mean", "sum", "both"}
+        Losses over entries and units; "both" trains by the mean and reports mean and sum.
+    output : {"channels", "total", "edges"}
+        Report every channel, their weighted sum, or the edges alone (paper eq. 9).
+    baseline : {"source", "target", "none"}
+        What eq. 10 subtracts: D'(S||S), D'(T||T), or nothing.
+    symmetric : bool
+        Report D(T||S) + D(S||T).
+    precision : {"float32", "float64"}
+
+    Examples
+    --------
+    >>> Method().reverse, PRESETS["paper"].reverse
+    ('tied', 'free')
+    >>> PRESETS["authors"].changed(curve=(299,)).curve
+    (299,)
+    """
+
+    relation: str = "node_to_edges"
+    dimension: int = 4
+    width: int | None = None
+    depth: int = 4
+    encoder_epochs: int = 600
+    encoder_rate: float = 0.01
+    scores: str = "linear"
+    reverse: str = "tied"
+    start: str = "equivariant"
+    rate: float = 0.15
+    curve: tuple[int, ...] = CURVE
+    window: int = 1
+    families: str | tuple[str, ...] = "auto"
+    coefficients: float | Mapping[str, float] = 1.0
+    smoothing: float | None = 0.01
+    surroundings: str = "pooled"
+    reduction: str = "mean"
+    output: str = "channels"
+    baseline: str = "source"
+    symmetric: bool = False
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        for name, allowed in CHOICES.items():
+            if getattr(self, name) not in allowed:
+                listed = ", ".join(map(repr, allowed))
+                raise ParameterError(f"{name} must be one of {listed}, not {getattr(self, name)!r}")
+        for name in ("dimension", "depth", "window"):
+            _require(name, getattr(self, name), int, minimum=1)
+        if self.width is not None:
+            _require("width", self.width, int, minimum=1)
+        _require("encoder_epochs", self.encoder_epochs, int, minimum=0)
+        for name in ("encoder_rate", "rate"):
+            _require(name, getattr(self, name), (int, float), above=0)
+        if self.smoothing is not None:
+            _require("smoothing", self.smoothing, (int, float), above=0)
+            if self.smoothing >= 1:
+                raise ParameterError(f"smoothing must be below 1, not {self.smoothing!r}")
+        self._check_curve()
+        self._check_families()
+
+    def _check_curve(self) -> None:
+        try:
+            steps = tuple(int(step) for step in self.curve)
+        except (TypeError, ValueError):
+            raise ParameterError(f"curve must be whole numbers, not {self.curve!r}") from None
+        if not steps or steps[0] < 0 or any(b <= a for a, b in zip(steps, steps[1:], strict=False)):
+            raise ParameterError(f"curve must list steps in ascending order, not {self.curve!r}")
+        object.__setattr__(self, "curve", steps)
+
+    def _check_families(self) -> None:
+        if self.families not in ("auto", "none"):
+            names = (self.families,) if isinstance(self.families, str) else tuple(self.families)
+            unknown = [name for name in names if name not in FAMILIES]
+            if unknown:
+                listed = ", ".join(map(repr, FAMILIES))
+                raise ParameterError(
+                    f"families must be 'auto', 'none' or a list of {listed}, not {unknown[0]!r}"
+                )
+            object.__setattr__(self, "families", names)
+        given = self.coefficients
+        values = dict(given) if isinstance(given, Mapping) else {"coefficients": given}
+        for name, value in values.items():
+            if isinstance(given, Mapping) and name not in FAMILIES:
+                raise ParameterError(
+                    f"coefficients names {name!r}; families are {', '.join(FAMILIES)}"
+                )
+            _require(name, value, (int, float), minimum=0)
+        if isinstance(given, Mapping):
+            object.__setattr__(self, "coefficients", {name: float(v) for name, v in values.items()})
+
+    def changed(self, **changes: Any) -> Method:
+        """Return the method with some parameters changed."""
+        known = [field.name for field in fields(self)]
+        unknown = sorted(set(changes) - set(known))
+        if unknown:
+            raise ParameterError(
+                f"there is no parameter {unknown[0]!r}; there are {', '.join(known)}"
+            )
+        return replace(self, **changes)
+
+    def coefficient(self, family: str) -> float:
+        """Return c_f of a family; one that a mapping leaves out does not train."""
+        if isinstance(self.coefficients, Mapping):
+            return float(self.coefficients.get(family, 0.0))
+        return float(self.coefficients)
+
+    @property
+    def on_quotient(self) -> bool:
+        """Say whether pairs are trained on the target's quotient: from an equivariant start."""
+        return self.start == "equivariant"
+
+    @property
+    def encoder_training(self) -> EncoderTraining:
+        """Return what the engine needs to train encoders."""
+        return EncoderTraining(
+            dimension=self.dimension,
+            width=4 * self.dimension if self.width is None else self.width,
+            depth=self.depth,
+            epochs=self.encoder_epochs,
+            rate=self.encoder_rate,
+            scores=self.scores,  # type: ignore[arg-type]
+        )
+
+    def pair_training(self, families: tuple[str, ...]) -> PairTraining:
+        """Return what the engine needs to train pairs whose graphs carry these families."""
+        return PairTraining(
+            scores=self.scores,  # type: ignore[arg-type]
+            reverse=self.reverse,  # type: ignore[arg-type]
+            start=self.start,  # type: ignore[arg-type]
+            rate=self.rate,
+            report=self.curve,
+            window=self.window,
+            coefficients=tuple(map(self.coefficient, families)),
+            smoothing=self.smoothing,
+            reduction="sum" if self.reduction == "sum" else "mean",
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the parameters as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Method:
+        """Undo `as_json`."""
+        given = dict(values)
+        for name in ("curve", "families"):
+            if isinstance(given.get(name), list):
+                given[name] = tuple(given[name])
+        return cls().changed(**given)
+
+
+def _require(
+    name: str,
+    value: Any,
+    kind: Any,
+    *,
+    minimum: float | None = None,
+    above: float | None = None,
+) -> None:
+    """Refuse a number that is not one, not finite, or too small."""
+    wanted = "a whole number" if kind is int else "a number"
+    bound = f" of at least {minimum:g}" if minimum is not None else f" above {above:g}"
+    fits = isinstance(value, kind) and not isinstance(value, bool) and abs(value) < float("inf")
+    if fits and minimum is not None:
+        fits = value >= minimum
+    if fits and above is not None:
+        fits = value > above
+    if not fits:
+        raise ParameterError(f"{name} must be {wanted}{bound}, not {value!r}")
+
+
+_PUBLISHED = Method(
+    reverse="free", start="glorot", rate=0.01, smoothing=None, surroundings="two_hop"
+)
+
+PRESETS: dict[str, Method] = {
+    "default": Method(),
+    # The paper's text: linear scores, D' sums over the edges, eq. 10 as its text reads.
+    "paper": _PUBLISHED.changed(curve=(600,), reduction="sum", output="edges"),
+    # The authors' released code: tanh on the scores too, the mean over all entries, and the mean of
+    # the losses its last ten steps start from, hence 599.
+    "authors": _PUBLISHED.changed(
+        scores="tanh", curve=(599,), window=10, coefficients=0.0, output="total", baseline="none"
+    ),
+}

@@ -1,1 +1,56 @@
-"""ddgk: how similar are these graphs, and which node corresponds to which?"""
+"""How similar are these graphs, and which node of one corresponds to which of the other.
+
+The public names; each is imported when it is first used, so that ``import ddgk`` is quick.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ddgk import datasets, errors, graphs, kernel
+    from ddgk.alignment import Alignment, align
+    from ddgk.estimator import DDGK
+    from ddgk.explanation import Explanation
+    from ddgk.graphs import Graph, Policies
+    from ddgk.method import PRESETS, Method
+
+__version__ = "0.1.0"
+__all__ = [
+    "DDGK",
+    "PRESETS",
+    "Alignment",
+    "Explanation",
+    "Graph",
+    "Method",
+    "Policies",
+    "align",
+    "datasets",
+    "errors",
+    "graphs",
+    "kernel",
+]
+
+_HOME = {
+    "DDGK": "ddgk.estimator",
+    "PRESETS": "ddgk.method",
+    "Alignment": "ddgk.alignment",
+    "Explanation": "ddgk.explanation",
+    "Graph": "ddgk.graphs",
+    "Method": "ddgk.method",
+    "Policies": "ddgk.graphs",
+    "align": "ddgk.alignment",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(_HOME[name]), name)
+    if name in __all__:
+        return import_module(f"ddgk.{name}")
+    raise AttributeError(f"module 'ddgk' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -73,15 +73,15 @@ class Alphabet:
     def places(
         self, labels: Sequence[Hashable], unseen: str, graph: Graph, kind: str
     ) -> NDArray[np.int64]:
-        """Look labels up; an unseen one is an error, or (``unseen="ignore"``) gets the last place."""
+        """Look labels up; an unseen one is an error, or, ignored, gets the last place."""
         known = {label: place for place, label in enumerate(self.labels)}
         places = [known.get(label, len(known)) for label in labels]
         if unseen == "error" and len(known) in places:
             at = places.index(len(known))
             where = graph.node_names[at] if kind == "node" else _edge_name(graph, at)
             raise LabelError(
-                f"{describe(graph.name)}: the {kind} label {labels[at]!r} of {kind} {where!r} was not "
-                f"among the {len(known)} seen in fit; fit on graphs that have it, "
+                f"{describe(graph.name)}: the {kind} label {labels[at]!r} of {kind} {where!r} was "
+                f"not among the {len(known)} seen in fit; fit on graphs that have it, "
                 'or pass unseen_labels="ignore"'
             )
         return np.asarray(places, dtype=np.int64)
@@ -199,8 +199,8 @@ class Attributes:
         values = _attributes(graph)
         if values.shape[1] != self.width:
             raise LabelError(
-                f"{describe(graph.name)}: it has {values.shape[1]} attributes a node, but the model "
-                f"was fitted with {self.width}; give every graph the same columns"
+                f"{describe(graph.name)}: it has {values.shape[1]} attributes a node, but the "
+                f"model was fitted with {self.width}; give every graph the same columns"
             )
         return normalised(values)
 
@@ -238,8 +238,8 @@ def learn_families(graphs: Sequence[Graph], wanted: str | Sequence[str]) -> tupl
         elif any(carries) or wanted != "auto":
             graph = graphs[carries.index(False)]
             raise LabelError(
-                f"{describe(graph.name, carries.index(False))} has no {name.replace('_', ' ')}, but "
-                f"{sum(carries)} of {len(graphs)} graphs do; give them to all, "
+                f"{describe(graph.name, carries.index(False))} has no {name.replace('_', ' ')}, "
+                f"but {sum(carries)} of {len(graphs)} graphs do; give them to all, "
                 "or name the families to read with families=..."
             )
     return tuple(learned)
@@ -273,7 +273,7 @@ def pooled(neighbours: Any, contributions: Matrix) -> Matrix:
 
 
 def two_hop(neighbours: Any, contributions: Matrix) -> Matrix:
-    """Return Q_s as the paper has it for edges: those two hops away, not those at the unit itself."""
+    """Return Q_s as the paper has it for edges: those two hops away, not those at the unit."""
     return normalised(np.asarray(neighbours @ contributions) - contributions)
 
 

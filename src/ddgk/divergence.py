@@ -34,11 +34,21 @@ def channel_names(families: Iterable[str]) -> list[str]:
     return ["edges", "non_edges", *parts]
 
 
+def reported_channels(method: Method, families: Iterable[str]) -> list[str]:
+    """Name what is reported of them.
+
+    >>> reported_channels(Method(output="total", reduction="both"), [])
+    ['total', 'total.sum']
+    """
+    names = channel_names(families) if method.output == "channels" else [method.output]
+    return names + [f"{name}.sum" for name in names] if method.reduction == "both" else names
+
+
 @dataclass(frozen=True)
 class Scorer:
     """Scores pairs of (target, source) by one method.
 
-    seed: for the starts of encoders that targets need, where the baseline or symmetry asks for them.
+    seed: for the starts of encoders, also of those that targets need for a baseline or symmetry.
     """
 
     method: Method
@@ -49,12 +59,7 @@ class Scorer:
     @property
     def channels(self) -> list[str]:
         """Return the names of the reported channels."""
-        names = {
-            "channels": channel_names(self.reader.family_names),
-            "total": ["total"],
-            "edges": ["edges"],
-        }[self.method.output]
-        return names + [f"{n}.sum" for n in names] if self.method.reduction == "both" else names
+        return reported_channels(self.method, self.reader.family_names)
 
     def read(self, graph: Graph) -> Reading:
         """Read a target, on its quotient where the start allows it."""
@@ -115,7 +120,7 @@ class Scorer:
             return channels
         if self.method.output == "edges":
             return channels[:1]
-        total = channels[0] + channels[1]
+        total: Array = channels[0] + channels[1]
         for place, family in enumerate(self.reader.family_names):
             parts = channels[2 + 2 * place] + channels[3 + 2 * place]
             total = total + self.method.coefficient(family) * parts
@@ -166,7 +171,7 @@ class Scorer:
         pairs = [(t, s) for t in distinct for s in range(len(encoders))]
         losses = self.losses(readings, encoders, pairs)
         refuse_non_finite(losses, pairs, targets, encoders, self.method.rate)
-        grid = losses.reshape(len(distinct), len(encoders), *losses.shape[1:])
+        grid: Array = losses.reshape(len(distinct), len(encoders), *losses.shape[1:])
         return grid[np.searchsorted(distinct, shared)]
 
 
@@ -182,8 +187,9 @@ def refuse_non_finite(
     if broken.any():
         t, s = pairs[int(np.argmax(broken))]
         raise NonFiniteLossError(
-            f"target {describe(targets[t].name, t)} against source {describe(encoders[s].graph.name, s)}: "
-            f"the loss became inf or nan; lower rate (it is {rate:g})"
+            f"target {describe(targets[t].name, t)} against source "
+            f"{describe(encoders[s].graph.name, s)}: the loss became inf or nan; "
+            f"lower rate (it is {rate:g})"
         )
 
 

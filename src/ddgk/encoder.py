@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.engine.problem import Engine, EncoderTraining, Source, Weights
+from ddgk.engine.problem import EncoderTraining, Engine, Source, Weights
 from ddgk.errors import NonFiniteLossError
 from ddgk.graphs.graph import Graph, describe
 from ddgk.reading import Reader

@@ -29,8 +29,8 @@ class Explanation:
     nodes : array of shape (n_channels, n_steps, n_target_nodes)
         Every node's share of D'; ``nodes.sum(-1) - baseline`` is the divergence.
     entries : array of shape (2, n_target_nodes, n_target_nodes)
-        After the last step, what every entry of the relation adds to the structure loss: as an edge,
-        and as a non-edge. Zero where an entry is the other.
+        After the last step, what every entry of the relation adds to the structure loss: as an
+        edge, and as a non-edge. Zero where an entry is the other.
     baseline : array of shape (n_channels, n_steps)
         What eq. 10 subtracts.
     attention : array of shape (n_target_nodes, n_source_nodes)
@@ -62,7 +62,7 @@ class Explanation:
         return {name: float(shares[i]) for i, name in enumerate(self.target.node_names)}
 
     def by_edge(self) -> dict[tuple[Hashable, Hashable], float]:
-        """Return the share of every edge of the target in the channel `edges`, both ways together."""
+        """Return the share of every target edge in the channel `edges`, both ways together."""
         shares = self.entries[0] + self.entries[0].T
         names = self.target.node_names
         return {(names[u], names[v]): float(shares[u, v]) for u, v in self.target.edges.tolist()}
@@ -140,8 +140,10 @@ def _explain_one_way(
 def _node_terms(scorer: Scorer, reading: Reading, unit_terms: Array | None) -> Array:
     """Give every node the term of its class. Returns (n_channels, n_steps, n_nodes)."""
     assert unit_terms is not None
-    by_class = scorer.reported(unit_terms.swapaxes(0, 1), reading.entropies[:, None, :], reading)
-    return by_class[..., reading.partition.classes]
+    by_class: Array = scorer.reported(
+        unit_terms.swapaxes(0, 1), reading.entropies[:, None, :], reading
+    )
+    return np.asarray(by_class[..., reading.partition.classes])
 
 
 def _entry_terms(scorer: Scorer, target: Graph, reading: Reading, costs: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Scrambling of 64-bit words: the base of canonical refinement and of random starts without state."""
+"""Scrambling of 64-bit words, for canonical refinement and for random starts without state."""
 
 from __future__ import annotations
 

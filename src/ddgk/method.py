@@ -7,7 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from ddgk.attributes import FAMILIES
 from ddgk.engine.problem import EncoderTraining, PairTraining
@@ -49,16 +52,17 @@ class Method:
         "equivariant" knows no node order; "glorot" is random, for alignment with restarts.
     rate : float
         Of the Adam steps of a pair.
-    curve : tuple of int
-        After how many steps channels are reported; the last ends the training.
+    curve : tuple of int, or int
+        After how many steps channels are reported; the last ends the training. A single number
+        reports the end alone.
     window : int
         How many of the latest losses each report averages.
     families : "auto", "none" or tuple of str
         Which of node_labels, edge_labels, attributes to read; "auto": those the graphs carry.
     coefficients : float or mapping
         Weight of the families in the training loss, for all or by name.
-    smoothing : float or None
-        Share of the uniform distribution mixed into inferred labels; None clamps at 1e-12.
+    smoothing : float
+        Share of the uniform distribution mixed into inferred labels; 0 clamps at 1e-12 instead.
     surroundings : {"pooled", "two_hop"}
         What surrounds a node in the edge-label family; "two_hop" is the paper's.
     reduction : {"mean", "sum", "both"}
@@ -93,7 +97,7 @@ class Method:
     window: int = 1
     families: str | tuple[str, ...] = "auto"
     coefficients: float | Mapping[str, float] = 1.0
-    smoothing: float | None = 0.01
+    smoothing: float = 0.01
     surroundings: str = "pooled"
     reduction: str = "mean"
     output: str = "channels"
@@ -113,19 +117,19 @@ class Method:
         _require("encoder_epochs", self.encoder_epochs, int, minimum=0)
         for name in ("encoder_rate", "rate"):
             _require(name, getattr(self, name), (int, float), above=0)
-        if self.smoothing is not None:
-            _require("smoothing", self.smoothing, (int, float), above=0)
-            if self.smoothing >= 1:
-                raise ParameterError(f"smoothing must be below 1, not {self.smoothing!r}")
+        _require("smoothing", self.smoothing, (int, float), minimum=0)
+        if self.smoothing >= 1:
+            raise ParameterError(f"smoothing must be below 1, not {self.smoothing!r}")
         self._check_curve()
         self._check_families()
 
     def _check_curve(self) -> None:
+        given: Any = self.curve
         try:
-            steps = tuple(int(step) for step in self.curve)
+            steps = (int(given),) if np.isscalar(given) else tuple(int(step) for step in given)
         except (TypeError, ValueError):
             raise ParameterError(f"curve must be whole numbers, not {self.curve!r}") from None
-        if not steps or steps[0] < 0 or any(b <= a for a, b in zip(steps, steps[1:], strict=False)):
+        if not steps or steps[0] < 0 or any(b <= a for a, b in pairwise(steps)):
             raise ParameterError(f"curve must list steps in ascending order, not {self.curve!r}")
         object.__setattr__(self, "curve", steps)
 
@@ -232,7 +236,7 @@ def _require(
 
 
 _PUBLISHED = Method(
-    reverse="free", start="glorot", rate=0.01, smoothing=None, surroundings="two_hop"
+    reverse="free", start="glorot", rate=0.01, smoothing=0.0, surroundings="two_hop"
 )
 
 PRESETS: dict[str, Method] = {

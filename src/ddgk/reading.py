@@ -1,4 +1,4 @@
-"""How a model reads a graph: relation and families, on the nodes or on the quotient, as a Problem."""
+"""How a model reads a graph: its relation and families, by node or by class, as a Problem."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Reading:
 class Reader:
     """What a model reads of graphs.
 
-    relation: a name in `RELATIONS`. families: learned at fit. unseen: the policy for labels not seen
-    there. surroundings: how edge labels around a node are counted.
+    relation: a name in `RELATIONS`. families: learned at fit. unseen: the policy for labels not
+    seen there. surroundings: how edge labels around a node are counted.
     """
 
     relation: str

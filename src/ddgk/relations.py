@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,18 +23,21 @@ from ddgk.symmetry import Arcs, Partition, block_sums
 class Relation:
     """A relation matrix B with entries in [0, 1]; here units are nodes.
 
-    matrix: (n_units, n_nodes), sparse (CSR) where most entries are 0, else dense.
+    matrix: (n_units, n_nodes), a sparse array where most entries are 0, else an ordinary one.
     arcs: the entries as coded arcs, equal codes for equal entries; absent ones may be left out.
     """
 
-    matrix: sparse.csr_array | NDArray[np.float64]
+    matrix: Any
     arcs: Arcs
 
     def dense(self) -> NDArray[np.float64]:
         """Return B as an ordinary array."""
-        return self.matrix.toarray() if sparse.issparse(self.matrix) else self.matrix
+        dense: NDArray[np.float64] = (
+            self.matrix.toarray() if sparse.issparse(self.matrix) else self.matrix
+        )
+        return dense
 
-    def sums(self, partition: Partition) -> sparse.csr_array | NDArray[np.float64]:
+    def sums(self, partition: Partition) -> Any:
         """Add up B from a node of each class over the nodes of each class.
 
         Returns (n_classes, n_classes), sparse where B is; the same bits for any numbering.
@@ -78,8 +82,8 @@ def node_to_edges(graph: Graph) -> Relation:
     if (weights > 1).any():
         edge = tuple(graph.edges[np.argmax(weights > 1)].tolist())
         raise GraphError(
-            f"{describe(graph.name)}: edge {edge} has weight {weights.max():g}, but a soft edge lies "
-            'in [0, 1]; divide the weights by their maximum, or pass weights="ignore"'
+            f"{describe(graph.name)}: edge {edge} has weight {weights.max():g}, but a soft edge "
+            'lies in [0, 1]; divide the weights by their maximum, or pass weights="ignore"'
         )
     tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
     both = np.concatenate([weights, weights])

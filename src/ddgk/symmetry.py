@@ -144,7 +144,7 @@ def _signatures(classes: Integers, arcs: Arcs) -> tuple[NDArray[np.uint64], NDAr
 
 
 def _ranks(first: Integers, *rest: NDArray[np.uint64]) -> Integers:
-    """Number tuples (first[i], rest[0][i], ...) by their rank among the distinct ones."""
+    """Return the rank of each tuple (first[i], rest[0][i], ...) among the distinct ones."""
     keys = (first, *rest)
     order = np.lexsort(keys[::-1])
     changes = np.zeros(len(first), dtype=np.int64)

@@ -8,7 +8,7 @@ call, and rounds the same way. Padding has weight 0 and contributes exact zeros.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def lane_count(*sizes: int) -> int:
 
 def in_lanes(shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], list[int]]]:
     """Sort positions into batches of one padded shape; the last of a shape may have idle lanes."""
-    alike: defaultdict[Hashable, list[int]] = defaultdict(list)
+    alike: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for position, shape in enumerate(shapes):
         alike[tuple(map(padded_size, shape))].append(position)
     for shape, positions in alike.items():
@@ -56,5 +56,6 @@ def stacked(matrices: Sequence[Array], lanes: int, *shape: int) -> NDArray[np.fl
     """Put matrices into the corners of a (lanes, *shape) array of zeros."""
     result = np.zeros((lanes, *shape))
     for lane, matrix in enumerate(matrices):
-        result[(lane, *map(slice, matrix.shape))] = matrix
+        corner = tuple(slice(size) for size in matrix.shape)
+        result[lane][corner] = matrix
     return result

@@ -53,8 +53,8 @@ def reverse_attention(
 
         free:  Y = Z R + r          tied:  Y = Z P^T
 
-    predicted: Z, (u_t, n_s); attention: P, (n_t, n_s); free: R (n_s, n_t) and r (1, n_t). Returns Y,
-    (u_t, n_t).
+    predicted: Z, (u_t, n_s); attention: P, (n_t, n_s); free: R (n_s, n_t) and r (1, n_t).
+    Returns Y, (u_t, n_t).
     """
     if free is None:
         return predicted @ attention.transpose(-1, -2)
@@ -88,14 +88,14 @@ def inferred_by_reverse(scores: Tensor, node_weights: Tensor, nodes: Tensor) -> 
     return counts / torch.where(total > 0, total, torch.ones_like(total))
 
 
-def cross_entropy(observed: Tensor, inferred: Tensor, smoothing: float | None) -> Tensor:
+def cross_entropy(observed: Tensor, inferred: Tensor, smoothing: float) -> Tensor:
     """Compare distributions row by row (paper eq. 8, before the mean).
 
         CE(p, q) = -sum_k p_k log q_k,   q smoothed: (1 - e) q + e / k, or clamped at 1e-12
 
     observed, inferred: (u_t, k). Returns (u_t).
     """
-    if smoothing is None:
+    if smoothing == 0:
         safe = inferred.clamp(1e-12, 1.0)
     else:
         safe = (1 - smoothing) * inferred + smoothing / inferred.shape[-1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,11 +37,11 @@ class FamilyArrays:
 class Problem:
     """A graph to be reconstructed.
 
-    relation: B, (n_units, n_nodes), entries in [0, 1], sparse or dense.
+    relation: B, (n_units, n_nodes), entries in [0, 1]; a sparse or an ordinary array.
     unit_weights: (n_units,); node_weights: (n_nodes,): how many each row and column stands for.
     """
 
-    relation: sparse.csr_array | Array
+    relation: Any
     unit_weights: Array
     node_weights: Array
     families: tuple[FamilyArrays, ...] = ()
@@ -67,7 +67,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class Source:
-    """A frozen encoder and what its units carry: Q_u of the source, (n_units, k), one per family."""
+    """A frozen encoder, and what its units carry: Q_u, (n_units, k), one per family."""
 
     weights: Weights
     families: tuple[Array, ...] = ()
@@ -90,8 +90,8 @@ class PairTraining:
     """How the attention of a pair is trained and what is reported.
 
     report: the numbers of steps after which channels are reported, the last of which ends the
-    training; window: how many of the latest losses each report averages. coefficients: c_f, one per family. smoothing: e, or None to clamp
-    inferred distributions at 1e-12 instead.
+    training. window: how many of the latest losses each report averages. coefficients: c_f, one per
+    family. smoothing: e, or 0 to clamp inferred distributions at 1e-12 instead.
     """
 
     scores: Scores
@@ -101,7 +101,7 @@ class PairTraining:
     report: tuple[int, ...]
     window: int = 1
     coefficients: tuple[float, ...] = ()
-    smoothing: float | None = 0.01
+    smoothing: float = 0.01
     reduction: Reduction = "mean"
 
     @property
@@ -115,11 +115,12 @@ class PairTraining:
 class Outcome:
     """What was learned of one pair; the last three only where detail was asked for.
 
-    channels: (n_report, n_channels), n_channels = 2 + 2 per family: edges, non_edges, then attention
-    and reverse of each family, unweighted.
-    unit_terms: (n_report, n_channels, n_units), a unit's share; with unit weights they add up to the
-    channels. attention: P, (n_units, n_source_units). costs: (2, n_units, n_nodes), what an edge and
-    what a non-edge at that entry costs, at the last report.
+    channels: (n_report, n_channels), n_channels = 2 + 2 per family: edges, non_edges, then
+    attention and reverse of each family, unweighted.
+    unit_terms: (n_report, n_channels, n_units), a unit's share; weighted by the unit weights they
+    add up to the channels.
+    attention: P, (n_units, n_source_units).
+    costs: (2, n_units, n_nodes), what an edge and a non-edge would cost there, at the last report.
     """
 
     channels: Array

@@ -19,7 +19,7 @@ def glorot(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float6
 
     Entry (i, j) depends on seed, stream, i, j and the limit only. Returns (rows, columns).
     """
-    limit = np.sqrt(6.0 / (rows + columns))
+    limit = float(np.sqrt(6.0 / (rows + columns)))
     return limit * (2.0 * uniform(seed, stream, rows, columns) - 1.0)
 
 
@@ -27,5 +27,5 @@ def uniform(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float
     """Hash (seed, stream, row, column) to 53 bits in (0, 1). Returns (rows, columns)."""
     base = scramble(scramble(np.array([seed % 2**64], dtype=np.uint64)) ^ np.uint64(stream))
     by_row = scramble(base + np.arange(rows, dtype=np.uint64))
-    words = scramble(by_row[:, None] ^ np.arange(columns, dtype=np.uint64))
+    words = scramble(np.bitwise_xor.outer(by_row, np.arange(columns, dtype=np.uint64)))
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

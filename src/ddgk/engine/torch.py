@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -108,7 +109,7 @@ def unit_terms(batch: Batch, parts: Parts) -> Tensor:
 
 
 def training_loss(batch: Batch, parts: Parts, coefficients: Sequence[float]) -> Tensor:
-    """Return the loss of every lane (METHOD 3): structure + sum_f c_f (attention + reverse), (b)."""
+    """Return the loss of every lane: structure + sum_f c_f (attention + reverse), (b)."""
     weights = batch.unit_weights[:, :, None] * batch.node_weights[:, None, :]
     edge, non_edge = parts.costs
     entries = batch.relation * edge + (1 - batch.relation) * non_edge
@@ -199,7 +200,7 @@ class TorchEngine:
     ) -> list[Weights]:
         lanes = lane_count(*shape)
         starts = [
-            _first_weights(*p.relation.shape, seed, training)
+            _first_weights(p.relation.shape, seed, training)
             for p, seed in zip(problems, seeds, strict=True)
         ]
         table, layers = self._stacked_weights(starts, lanes, shape)
@@ -215,7 +216,7 @@ class TorchEngine:
             gradients = torch.autograd.grad(loss.sum(), parameters)
             adam(parameters, gradients, moments, step, training.rate)
         return [
-            _lane_weights(lane, *p.relation.shape, table, layers) for lane, p in enumerate(problems)
+            _lane_weights(lane, p.relation.shape, table, layers) for lane, p in enumerate(problems)
         ]
 
     def _score_lanes(
@@ -359,18 +360,20 @@ class TorchEngine:
         return torch.as_tensor(array, dtype=dtype, device=self.device)
 
 
-def _first_weights(n_units: int, n_nodes: int, seed: int, training: EncoderTraining) -> Weights:
+def _first_weights(shape: tuple[int, ...], seed: int, training: EncoderTraining) -> Weights:
     """Draw the start of an encoder; biases start at 0."""
+    n_units, n_nodes = shape
     sizes = [training.dimension] + [training.width] * training.depth
     hidden = tuple(
         (glorot(seed, 1 + place, rows, columns), np.zeros(columns))
-        for place, (rows, columns) in enumerate(zip(sizes, sizes[1:], strict=False))
+        for place, (rows, columns) in enumerate(pairwise(sizes))
     )
     output = (glorot(seed, 1 + training.depth, sizes[-1], n_nodes), np.zeros(n_nodes))
     return Weights(glorot(seed, 0, n_units, training.dimension), hidden, output)
 
 
-def _lane_weights(lane: int, n_units: int, n_nodes: int, table: Tensor, layers: Layers) -> Weights:
+def _lane_weights(lane: int, shape: tuple[int, ...], table: Tensor, layers: Layers) -> Weights:
+    n_units, n_nodes = shape
     weight, bias = layers.output
     return Weights(
         _numpy(table[lane, :n_units]),

@@ -1,6 +1,25 @@
 """Ground floor: the graph type, and doors for other libraries' graphs."""
 
+from ddgk.graphs.convert import as_graph, as_graphs
+from ddgk.graphs.edgelist import from_edges
+from ddgk.graphs.grakel import from_grakel
 from ddgk.graphs.graph import Graph
+from ddgk.graphs.igraph import from_igraph
+from ddgk.graphs.matrices import from_matrix
+from ddgk.graphs.networkx import from_networkx, to_networkx
 from ddgk.graphs.policies import Policies
+from ddgk.graphs.pyg import from_pyg
 
-__all__ = ["Graph", "Policies"]
+__all__ = [
+    "Graph",
+    "Policies",
+    "as_graph",
+    "as_graphs",
+    "from_edges",
+    "from_grakel",
+    "from_igraph",
+    "from_matrix",
+    "from_networkx",
+    "from_pyg",
+    "to_networkx",
+]

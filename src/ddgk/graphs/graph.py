@@ -1,22 +1,32 @@
-"""The one graph type everything above works on: immutable, validated once, undirected and simple."""
+"""The one graph type all else works on: immutable, validated once, undirected and simple."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ddgk.errors import GraphError
+from ddgk.graphs.validation import (
+    checked_attributes,
+    checked_count,
+    checked_edges,
+    checked_labels,
+    checked_names,
+    checked_weights,
+    frozen,
+    refuse_repeats,
+)
 
 if TYPE_CHECKING:
     import networkx
 
     from ddgk.graphs.policies import Policies
-
-Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 class Graph:
@@ -94,22 +104,31 @@ class Graph:
         node_names: Iterable[Hashable] | None = None,
     ) -> None:
         who = describe(name)
-        count = _checked_count(n_nodes, who)
-        pairs = _checked_edges(edges, count, who)
-        order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-        _refuse_repeats(pairs[order], who)
+        count = checked_count(n_nodes, who)
+        names = checked_names(node_names, count, who)
+        pairs = checked_edges(edges, count, who)
+        order = np.argsort(pairs[:, 0] * count + pairs[:, 1], kind="stable")
+        ascending = pairs[order]
+        refuse_repeats(ascending, who)
+
+        def called_node(position: int) -> str:
+            return f"node {names[position]!r}"
+
+        def called_edge(position: int) -> str:
+            u, v = pairs[position]
+            return f"edge ({names[u]!r}, {names[v]!r})"
 
         put = object.__setattr__
         put(self, "n_nodes", count)
-        put(self, "edges", _frozen(pairs[order]))
-        put(self, "node_labels", _checked_labels(node_labels, count, "node", who))
-        labels = _checked_labels(edge_labels, len(pairs), "edge", who)
+        put(self, "edges", frozen(ascending))
+        put(self, "node_labels", checked_labels(node_labels, count, "node", who, called_node))
+        labels = checked_labels(edge_labels, len(pairs), "edge", who, called_edge)
         put(self, "edge_labels", None if labels is None else tuple(labels[i] for i in order))
-        put(self, "node_attributes", _checked_attributes(node_attributes, count, who))
-        weights = _checked_weights(edge_weights, len(pairs), who)
-        put(self, "edge_weights", None if weights is None else _frozen(weights[order]))
+        put(self, "node_attributes", checked_attributes(node_attributes, count, who))
+        weights = checked_weights(edge_weights, len(pairs), who)
+        put(self, "edge_weights", None if weights is None else frozen(weights[order]))
         put(self, "name", None if name is None else str(name))
-        put(self, "node_names", _checked_names(node_names, count, who))
+        put(self, "node_names", names)
         put(self, "_digest", None)
 
     @property
@@ -138,8 +157,9 @@ class Graph:
         >>> Graph(3, [(0, 1)], node_labels="abc").permuted([2, 0, 1]).node_labels
         ('c', 'a', 'b')
         """
-        positions = np.asarray(order, dtype=np.int64)
-        if not np.array_equal(np.sort(positions), np.arange(self.n_nodes)):
+        positions = np.asarray(order)
+        whole = positions.dtype.kind in "iu" and positions.ndim == 1
+        if not whole or not np.array_equal(np.sort(positions), np.arange(self.n_nodes)):
             raise GraphError(
                 f"{describe(self.name)}: an order must list each of the {self.n_nodes} nodes once"
             )
@@ -247,6 +267,21 @@ def _rebuild(fields: dict[str, Any]) -> Graph:
     return Graph(fields.pop("n_nodes"), fields.pop("edges"), **fields)
 
 
+# Where in a list the graph being converted stands. Held here rather than handed down, so that every
+# message says it, also those of the constructor, which has no business knowing about lists.
+_POSITION: ContextVar[int | None] = ContextVar("_POSITION", default=None)
+
+
+@contextmanager
+def at_position(position: int | None) -> Iterator[None]:
+    """Let `describe` call graphs by this position of the caller's list while the block runs."""
+    token = _POSITION.set(position)
+    try:
+        yield
+    finally:
+        _POSITION.reset(token)
+
+
 def describe(name: object, position: int | None = None) -> str:
     """Return how messages call a graph: by position, by name, or by both.
 
@@ -254,145 +289,27 @@ def describe(name: object, position: int | None = None) -> str:
     "graph 17 ('mol-0017')"
     """
     if position is None:
+        position = _POSITION.get()
+    if position is None:
         return "graph" if name is None else f"graph {str(name)!r}"
     return f"graph {position}" if name is None else f"graph {position} ({str(name)!r})"
 
 
 def label_key(label: Hashable) -> str:
-    """Return text that orders labels the same way in every process and on every machine."""
+    """Return text that orders labels the same way in every process and on every machine.
+
+    A frozenset lists its members in an order that changes from process to process, so they are
+    sorted here. Other kinds are taken by their repr: a label class of your own needs one that
+    says what it holds.
+
+    >>> label_key(frozenset({"b", "a"}))
+    "frozenset:{str:'a',str:'b'}"
+    """
+    if isinstance(label, frozenset):
+        return f"frozenset:{{{','.join(sorted(map(label_key, label)))}}}"
+    if type(label) is tuple:
+        return f"tuple:({','.join(map(label_key, label))})"
     return f"{type(label).__name__}:{label!r}"
-
-
-def _frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    array = np.array(array, order="C")
-    array.flags.writeable = False
-    return array
-
-
-def _checked_count(n_nodes: int, who: str) -> int:
-    if isinstance(n_nodes, bool) or not isinstance(n_nodes, int | np.integer):
-        raise GraphError(f"{who}: n_nodes must be a whole number, not {n_nodes!r}")
-    if n_nodes < 1:
-        raise GraphError(f"{who}: it has no nodes; a graph needs at least one (leave it out)")
-    return int(n_nodes)
-
-
-def _checked_edges(edges: Any, n_nodes: int, who: str) -> NDArray[np.int64]:
-    if not isinstance(edges, np.ndarray):
-        edges = list(edges)
-    try:
-        pairs = np.asarray(edges)
-    except ValueError as error:
-        raise GraphError(f"{who}: edges must be pairs of node numbers") from error
-    if pairs.size == 0:
-        return np.empty((0, 2), dtype=np.int64)
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise GraphError(f"{who}: edges must have shape (n_edges, 2), not {pairs.shape}")
-    if pairs.dtype.kind not in "iu":
-        raise GraphError(f"{who}: edges must be whole numbers, not {pairs.dtype}")
-    pairs = pairs.astype(np.int64)
-    outside = (pairs < 0) | (pairs >= n_nodes)
-    if outside.any():
-        row, column = np.argwhere(outside)[0]
-        u, v = pairs[row].tolist()
-        raise GraphError(
-            f"{who}: edge ({u}, {v}) names node {pairs[row, column]}, "
-            f"but it has {n_nodes} nodes (0..{n_nodes - 1})"
-        )
-    loops = pairs[:, 0] == pairs[:, 1]
-    if loops.any():
-        node = int(pairs[loops][0, 0])
-        raise GraphError(
-            f"{who}: edge ({node}, {node}) is a self-loop; "
-            'remove it, or convert with Policies(self_loops="drop")'
-        )
-    return np.sort(pairs, axis=1)
-
-
-def _refuse_repeats(pairs: NDArray[np.int64], who: str) -> None:
-    repeated = (pairs[1:] == pairs[:-1]).all(axis=1)
-    if repeated.any():
-        u, v = pairs[1:][repeated][0].tolist()
-        raise GraphError(
-            f"{who}: edge ({u}, {v}) is listed more than once; "
-            'list it once, or convert with Policies(parallel_edges="merge")'
-        )
-
-
-def _checked_labels(
-    labels: Iterable[Hashable] | None, count: int, kind: str, who: str
-) -> tuple[Hashable, ...] | None:
-    if labels is None:
-        return None
-    values = tuple(x.item() if isinstance(x, np.generic) else x for x in labels)
-    if len(values) != count:
-        raise GraphError(f"{who}: {len(values)} {kind} labels for {count} {kind}s")
-    for position, value in enumerate(values):
-        try:
-            hash(value)
-        except TypeError as error:
-            raise GraphError(
-                f"{who}: the label {value!r} of {kind} {position} is not hashable"
-            ) from error
-        if isinstance(value, float) and value != value:
-            raise GraphError(f"{who}: the label of {kind} {position} is NaN")
-    return values
-
-
-def _checked_attributes(
-    attributes: ArrayLike | None, n_nodes: int, who: str
-) -> NDArray[np.float64] | None:
-    if attributes is None:
-        return None
-    try:
-        values = np.asarray(attributes, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise GraphError(f"{who}: node attributes must be numbers") from error
-    if values.ndim != 2 or values.shape[0] != n_nodes or values.shape[1] == 0:
-        raise GraphError(
-            f"{who}: node attributes must have shape ({n_nodes}, k) with k > 0, not {values.shape}"
-        )
-    _refuse_bad_numbers(values, "node attributes", who)
-    return _frozen(values)
-
-
-def _checked_weights(
-    weights: ArrayLike | None, n_edges: int, who: str
-) -> NDArray[np.float64] | None:
-    if weights is None:
-        return None
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise GraphError(f"{who}: edge weights must be numbers") from error
-    if values.shape != (n_edges,):
-        raise GraphError(f"{who}: edge weights must have shape ({n_edges},), not {values.shape}")
-    _refuse_bad_numbers(values, "edge weights", who)
-    return values
-
-
-def _refuse_bad_numbers(values: NDArray[np.float64], what: str, who: str) -> None:
-    if not np.isfinite(values).all():
-        at = np.argwhere(~np.isfinite(values))[0].tolist()
-        raise GraphError(f"{who}: {what} must be finite, but entry {at} is {values[tuple(at)]}")
-    if (values < 0).any():
-        at = np.argwhere(values < 0)[0].tolist()
-        raise GraphError(
-            f"{who}: {what} must not be negative, but entry {at} is {values[tuple(at)]}"
-        )
-
-
-def _checked_names(
-    names: Iterable[Hashable] | None, n_nodes: int, who: str
-) -> tuple[Hashable, ...]:
-    if names is None:
-        return tuple(range(n_nodes))
-    values = tuple(x.item() if isinstance(x, np.generic) else x for x in names)
-    if len(values) != n_nodes:
-        raise GraphError(f"{who}: {len(values)} node names for {n_nodes} nodes")
-    if len(set(values)) != n_nodes:
-        raise GraphError(f"{who}: node names must be all different")
-    return values
 
 
 def _content_digest(graph: Graph) -> str:
@@ -401,7 +318,9 @@ def _content_digest(graph: Graph) -> str:
     _add(content, "edges", graph.edges.astype("<i8").tobytes())
     for kind, labels in (("node", graph.node_labels), ("edge", graph.edge_labels)):
         if labels is not None:
-            _add(content, kind, "\x00".join(map(label_key, labels)).encode())
+            keys = map(label_key, labels)
+            text = "".join(f"{len(key)}:{key}" for key in keys)
+            _add(content, f"{kind}{len(labels)}", text.encode("utf-8", "backslashreplace"))
     for kind, values in (("attr", graph.node_attributes), ("weight", graph.edge_weights)):
         if values is not None:
             _add(content, f"{kind}{values.shape}", values.astype("<f8").tobytes())

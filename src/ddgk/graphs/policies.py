@@ -21,8 +21,8 @@ class Policies:
     Parameters
     ----------
     directed : {"error", "undirected"}
-        "undirected" joins two nodes when an edge runs either way; the two directions of an edge must
-        agree on its label, and their weights are added.
+        "undirected" joins two nodes when an edge runs either way; the two directions of an edge
+        must agree on its label, and their weights are added.
     self_loops : {"error", "drop"}
     parallel_edges : {"error", "merge"}
         "merge" keeps one edge; labels must agree, weights are added.
@@ -54,3 +54,18 @@ class Policies:
 
 
 STRICT = Policies()
+
+
+def chosen_policies(policies: Policies | None) -> Policies:
+    """Return the policies a caller passed, or the strict ones.
+
+    >>> chosen_policies(None) is STRICT
+    True
+    """
+    if policies is None:
+        return STRICT
+    if not isinstance(policies, Policies):
+        raise ParameterError(
+            f'policies must be given as Policies(self_loops="drop", ...), not {policies!r}'
+        )
+    return policies

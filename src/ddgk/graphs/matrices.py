@@ -1,0 +1,118 @@
+"""From adjacency matrices: numpy arrays and scipy sparse matrices of every format."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ddgk.errors import GraphError
+from ddgk.graphs.edges import EdgeTable, simple_graph
+from ddgk.graphs.foreign import describe_type, kinds
+from ddgk.graphs.graph import Graph, describe
+from ddgk.graphs.policies import Policies
+
+
+def from_matrix(
+    matrix: Any,
+    *,
+    node_labels: Iterable[Hashable] | None = None,
+    node_attributes: ArrayLike | None = None,
+    node_names: Iterable[Hashable] | None = None,
+    name: str | None = None,
+    policies: Policies | None = None,
+) -> Graph:
+    """Convert an adjacency matrix.
+
+    Entries that are not 0 are edges; values other than 1 are weights. A matrix that differs from
+    its transpose is a directed graph, an entry on the diagonal is a self-loop. A sparse matrix is
+    never made dense; a zero it stores is no edge, and entries it stores twice add up, as scipy
+    reads them.
+
+    Parameters
+    ----------
+    matrix : array of shape (n_nodes, n_nodes)
+        A numpy array, or a scipy sparse matrix or array of any format.
+    node_labels : iterable of hashables, optional
+        One per node.
+    node_attributes : array-like of shape (n_nodes, k), optional
+    node_names : iterable of hashables, optional
+        Default 0..n_nodes-1.
+    name : str, optional
+    policies : Policies, optional
+        What to do with directions, self-loops and weights. Default: all errors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ddgk.graphs import Policies, from_matrix
+    >>> from_matrix(np.array([[0, 1], [1, 0]]))
+    Graph(n_nodes=2, n_edges=1)
+    >>> soft = np.array([[0, 0.5], [0.5, 0]])
+    >>> from_matrix(soft, policies=Policies(weights="keep")).edge_weights.tolist()
+    [0.5]
+    """
+    n_nodes, pairs, values = matrix_entries(matrix, describe(name))
+    return simple_graph(
+        n_nodes,
+        EdgeTable(pairs, weights=values, listing="both"),
+        policies=policies,
+        name=name,
+        node_names=node_names,
+        node_labels=node_labels,
+        node_attributes=node_attributes,
+    )
+
+
+def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArray[Any]]:
+    """Return the size n of an (n, n) matrix, and the places and values of all that is not 0.
+
+    places: (n_entries, 2). values: (n_entries,), real and never NaN.
+    """
+    n_nodes = _checked_size(matrix, who)
+    rows, columns, values = _entries(matrix)
+    if values.dtype.kind not in "biuf":
+        raise GraphError(f"{who}: an adjacency matrix holds real numbers, not {values.dtype}")
+    unknown = np.isnan(values)
+    if unknown.any():
+        at = unknown.argmax()
+        raise GraphError(
+            f"{who}: the matrix is NaN at ({rows[at]}, {columns[at]}); "
+            "write 0 where there is no edge"
+        )
+    return n_nodes, np.stack((rows, columns), axis=1).astype(np.int64), values
+
+
+def is_sparse(thing: object) -> bool:
+    """Tell whether a thing is one of scipy's sparse matrices or arrays."""
+    return not {("scipy", "spmatrix"), ("scipy", "sparray")}.isdisjoint(kinds(thing))
+
+
+def _checked_size(matrix: Any, who: str) -> int:
+    # A masked array is left out: numpy would quietly read what stands under the mask.
+    dense = isinstance(matrix, np.ndarray) and not isinstance(matrix, np.ma.MaskedArray)
+    if not dense and not is_sparse(matrix):
+        raise GraphError(
+            f"{who}: from_matrix reads a numpy array or a scipy sparse matrix, "
+            f"not {describe_type(matrix)}"
+        )
+    shape = matrix.shape
+    if len(shape) != 2 or shape[0] != shape[1]:
+        hint = "; from_edges reads lists of pairs" if shape[1:] == (2,) else ""
+        raise GraphError(f"{who}: an adjacency matrix is square, not of shape {shape}{hint}")
+    return int(shape[0])
+
+
+def _entries(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    if is_sparse(matrix):
+        # By way of rows, since scipy adds up repeated entries much faster there.
+        by_rows = matrix.tocsr(copy=True)
+        by_rows.sum_duplicates()
+        entries = by_rows.tocoo(copy=False)
+        stored = entries.data != 0
+        return entries.row[stored], entries.col[stored], entries.data[stored]
+    dense = np.asarray(matrix)
+    rows, columns = np.nonzero(dense)
+    return rows, columns, dense[rows, columns]

@@ -1,0 +1,145 @@
+"""To and from networkx graphs, directed, multiple or simple."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ddgk.errors import GraphError, MissingExtraError
+from ddgk.graphs.edges import EdgeTable, simple_graph
+from ddgk.graphs.foreign import MISSING, require, whole_column
+from ddgk.graphs.graph import Graph, describe
+from ddgk.graphs.policies import Policies, chosen_policies
+
+if TYPE_CHECKING:
+    import networkx
+
+
+def from_networkx(
+    graph: networkx.Graph,
+    *,
+    node_labels: str | None = "label",
+    edge_labels: str | None = "label",
+    node_attributes: str | None = "attributes",
+    edge_weights: str | None = "weight",
+    name: str | None = None,
+    policies: Policies | None = None,
+) -> Graph:
+    """Convert a networkx Graph, DiGraph, MultiGraph or MultiDiGraph.
+
+    Nodes keep the order of the networkx graph. The first four parameters name keys of its node and
+    edge dictionaries. A key must be on every node (edge) or on none; one you name yourself must be
+    there. A graph without edges has no edge labels.
+
+    Parameters
+    ----------
+    graph : networkx.Graph
+        Or a subclass.
+    node_labels, edge_labels : str or None
+        Keys of labels (any hashable). None reads none.
+    node_attributes : str or None
+        Key of a node's attribute vector.
+    edge_weights : str or None
+        Key of an edge's weight.
+    name : str, optional
+        Default: the networkx graph's own name.
+    policies : Policies, optional
+        What to do with directions, self-loops, parallel edges and weights. Default: all errors.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from ddgk.graphs import Policies, from_networkx
+    >>> water = networkx.Graph([("O", "H1"), ("O", "H2")])
+    >>> networkx.set_node_attributes(water, {"O": "O", "H1": "H", "H2": "H"}, "label")
+    >>> from_networkx(water).node_labels
+    ('O', 'H', 'H')
+    >>> from_networkx(networkx.DiGraph(water), policies=Policies(directed="undirected")).n_edges
+    2
+    """
+    require(graph, "networkx", "Graph", "from_networkx", name)
+    policies = chosen_policies(policies)
+    name = name if name is not None else graph.graph.get("name") or None
+    names = list(graph)
+    ends = [(u, v) for u, v in graph.edges()]
+    numbers = {node: number for number, node in enumerate(names)}
+    who = describe(name)
+
+    def column(
+        key: str | None,
+        usual: str,
+        parameter: str,
+        dictionaries: Iterable[dict[Any, Any]],
+        called: Callable[[int], str],
+    ) -> list[Any] | None:
+        if key is None:
+            return None
+        values = [data.get(key, MISSING) for data in dictionaries]
+        return whole_column(values, key, usual=usual, parameter=parameter, called=called, who=who)
+
+    def of_nodes(key: str | None, usual: str, parameter: str) -> list[Any] | None:
+        found = (data for _, data in graph.nodes(data=True))
+        return column(key, usual, parameter, found, lambda i: f"node {names[i]!r}")
+
+    def of_edges(key: str | None, usual: str, parameter: str) -> list[Any] | None:
+        found = (data for _, _, data in graph.edges(data=True))
+        return column(key, usual, parameter, found, lambda i: f"edge {ends[i]!r}")
+
+    ignored = policies.weights == "ignore"
+    return simple_graph(
+        len(names),
+        EdgeTable(
+            [(numbers[u], numbers[v]) for u, v in ends],
+            labels=of_edges(edge_labels, "label", "edge_labels"),
+            weights=None if ignored else of_edges(edge_weights, "weight", "edge_weights"),
+            listing="directed" if graph.is_directed() else "once",
+        ),
+        policies=policies,
+        name=name,
+        node_names=names,
+        node_labels=of_nodes(node_labels, "label", "node_labels"),
+        node_attributes=of_nodes(node_attributes, "attributes", "node_attributes"),
+    )
+
+
+def to_networkx(graph: Graph) -> networkx.Graph:
+    """Convert to networkx, with the caller's node names; the inverse of `from_networkx`.
+
+    Labels are stored under "label", attributes under "attributes", weights under "weight".
+
+    Examples
+    --------
+    >>> from ddgk.graphs import Graph, to_networkx
+    >>> pair = Graph(2, [(0, 1)], node_names=["a", "b"], edge_labels=["bond"])
+    >>> list(to_networkx(pair).edges(data=True))
+    [('a', 'b', {'label': 'bond'})]
+    """
+    try:
+        import networkx
+    except ImportError as error:
+        raise MissingExtraError("to_networkx needs networkx; pip install networkx") from error
+
+    names = graph.node_names
+    if None in names:
+        raise GraphError(
+            f"{describe(graph.name)}: networkx cannot hold a node named None; "
+            "use graph.replace(node_names=...)"
+        )
+    result = networkx.Graph() if graph.name is None else networkx.Graph(name=graph.name)
+    result.add_nodes_from(names)
+    ends = [(names[u], names[v]) for u, v in graph.edges.tolist()]
+    result.add_edges_from(ends)
+    for key, target, owners, values in (
+        ("label", result.nodes, names, graph.node_labels),
+        ("label", result.edges, ends, graph.edge_labels),
+        ("attributes", result.nodes, names, _as_list(graph.node_attributes)),
+        ("weight", result.edges, ends, _as_list(graph.edge_weights)),
+    ):
+        if values is not None:
+            for owner, value in zip(owners, values, strict=True):
+                target[owner][key] = value
+    return result
+
+
+def _as_list(array: Any) -> list[Any] | None:
+    return None if array is None else array.tolist()

@@ -1,0 +1,228 @@
+"""What a `Graph` checks before it believes its arguments: each function returns the clean value."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ddgk.errors import GraphError
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+PLAIN = (str, int, float, bool, type(None))
+
+
+def plain(value: Any) -> Any:
+    """Return numpy and torch scalars as Python scalars, also inside tuples and frozensets.
+
+    >>> plain((np.int64(3), "a"))
+    (3, 'a')
+    """
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if kind is tuple or kind is frozenset:
+        return kind(map(plain, value))
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        return value.item()
+    return value
+
+
+def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
+    """Return an array nobody else holds as one that nobody can write to."""
+    array = np.ascontiguousarray(array)
+    array.flags.writeable = False
+    return array
+
+
+def checked_count(n_nodes: int, who: str) -> int:
+    """Return a number of nodes as an int of at least 1."""
+    if isinstance(n_nodes, bool) or not isinstance(n_nodes, int | np.integer):
+        raise GraphError(f"{who}: n_nodes must be a whole number, not {n_nodes!r}")
+    if n_nodes < 1:
+        raise GraphError(f"{who}: it has no nodes; a graph needs at least one (leave it out)")
+    return int(n_nodes)
+
+
+def checked_edges(edges: Any, n_nodes: int, who: str) -> NDArray[np.int64]:
+    """Return edges as (n_edges, 2) node numbers, the smaller first, in the order given."""
+    pairs = checked_pairs(edges, n_nodes, who)
+    loops = pairs[:, 0] == pairs[:, 1]
+    if loops.any():
+        node = int(pairs[loops][0, 0])
+        raise GraphError(
+            f"{who}: edge ({node}, {node}) is a self-loop; "
+            'remove it, or convert with Policies(self_loops="drop")'
+        )
+    return smaller_first(pairs)
+
+
+def checked_pairs(edges: Any, n_nodes: int, who: str) -> NDArray[np.int64]:
+    """Return pairs of numbers of nodes that exist, as (n_edges, 2) in the order given."""
+    try:
+        pairs = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"{who}: edges must be pairs of node numbers") from error
+    if pairs.shape == (0,) or pairs.shape == (0, 2):
+        return np.empty((0, 2), dtype=np.int64)
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise GraphError(f"{who}: edges must have shape (n_edges, 2), not {pairs.shape}")
+    if pairs.dtype.kind not in "iu":
+        raise GraphError(f"{who}: edges must be whole numbers, not {pairs.dtype}")
+    outside = (pairs < 0) | (pairs >= n_nodes)
+    if outside.any():
+        row, column = np.argwhere(outside)[0]
+        u, v = pairs[row].tolist()
+        raise GraphError(
+            f"{who}: edge ({u}, {v}) names node {pairs[row, column]}, "
+            f"but it has {n_nodes} nodes (0..{n_nodes - 1})"
+        )
+    return pairs.astype(np.int64)
+
+
+def smaller_first(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return undirected edges with the smaller node in front."""
+    # Several times faster than np.sort(pairs, axis=1) on millions of rows of two.
+    u, v = pairs.T
+    return np.stack((np.minimum(u, v), np.maximum(u, v)), axis=1)
+
+
+def refuse_repeats(pairs: NDArray[np.int64], who: str) -> None:
+    """Refuse a sorted list of edges that holds one twice."""
+    repeated = (pairs[1:] == pairs[:-1]).all(axis=1)
+    if repeated.any():
+        u, v = pairs[1:][repeated][0].tolist()
+        raise GraphError(
+            f"{who}: edge ({u}, {v}) is listed more than once; "
+            'list it once, or convert with Policies(parallel_edges="merge")'
+        )
+
+
+def checked_labels(
+    labels: Iterable[Hashable] | None,
+    count: int,
+    kind: str,
+    who: str,
+    called: Callable[[int], str],
+) -> tuple[Hashable, ...] | None:
+    """Return labels as plain hashables, one per node or edge.
+
+    `called` names the node or edge at a position in the caller's language, for messages.
+    """
+    if labels is None:
+        return None
+    values = tuple(map(plain, labels))
+    if len(values) != count:
+        raise GraphError(f"{who}: {len(values)} {kind} labels for {count} {kind}s")
+    for position, value in enumerate(values):
+        if type(value) is str or type(value) is int:
+            continue
+        # A torch tensor hashes by its address, so that equal labels would differ.
+        if not _is_hashable(value) or getattr(value, "ndim", False):
+            raise GraphError(
+                f"{who}: the label {value!r} of {called(position)} is not hashable; "
+                "use a number, a text or a tuple"
+            )
+        if _holds_nan(value):
+            raise GraphError(
+                f"{who}: the label of {called(position)} is NaN, which equals no label, "
+                "not even itself; use None or a text"
+            )
+    return values
+
+
+def checked_attributes(
+    attributes: ArrayLike | None, n_nodes: int, who: str
+) -> NDArray[np.float64] | None:
+    """Return node attributes as a frozen, finite, non-negative (n_nodes, k) array."""
+    if attributes is None:
+        return None
+    values = real_numbers(attributes, "node attributes", who)
+    if values.ndim != 2 or values.shape[0] != n_nodes or values.shape[1] == 0:
+        raise GraphError(
+            f"{who}: node attributes must have shape ({n_nodes}, k) with k > 0, not {values.shape}"
+        )
+    _refuse_bad_numbers(values, "node attributes", who)
+    return frozen(values)
+
+
+def checked_weights(
+    weights: ArrayLike | None, n_edges: int, who: str
+) -> NDArray[np.float64] | None:
+    """Return edge weights as a finite, non-negative (n_edges,) array."""
+    if weights is None:
+        return None
+    values = real_numbers(weights, "edge weights", who)
+    if values.shape != (n_edges,):
+        raise GraphError(f"{who}: edge weights must have shape ({n_edges},), not {values.shape}")
+    _refuse_bad_numbers(values, "edge weights", who)
+    return values
+
+
+def checked_names(names: Iterable[Hashable] | None, n_nodes: int, who: str) -> tuple[Hashable, ...]:
+    """Return node names as plain hashables, all different."""
+    if names is None:
+        return tuple(range(n_nodes))
+    values = tuple(map(plain, names))
+    if len(values) != n_nodes:
+        raise GraphError(f"{who}: {len(values)} node names for {n_nodes} nodes")
+    try:
+        n_different = len(set(values))
+    except TypeError as error:
+        raise GraphError(f"{who}: node names must be hashable: {error}") from error
+    if n_different != n_nodes:
+        twice = Counter(values).most_common(1)[0][0]
+        raise GraphError(f"{who}: node names must be all different, but {twice!r} stands twice")
+    if any(type(value) is float and value != value for value in values):
+        raise GraphError(f"{who}: a node is named NaN, which equals no name, not even itself")
+    return values
+
+
+def real_numbers(values: Any, what: str, who: str) -> NDArray[np.float64]:
+    """Return numbers as float64, and refuse text, complex numbers and ragged rows."""
+    try:
+        array = np.asarray(values)
+        if array.dtype.kind in "OUSc" and array.size:
+            numbers = [_real(plain(value)) for value in array.ravel()]
+            array = np.asarray(numbers).reshape(array.shape)
+        # Adding 0 turns -0.0 into 0.0, which would otherwise have another digest.
+        return array.astype(np.float64) + 0.0
+    except (TypeError, ValueError) as error:
+        raise GraphError(
+            f"{who}: {what} must be numbers, as many in every row ({error})"
+        ) from error
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, str | bytes):
+        raise TypeError(f"{value!r} is text")
+    return float(value)
+
+
+def _is_hashable(value: object) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _holds_nan(value: object) -> bool:
+    if isinstance(value, float):
+        return value != value
+    return isinstance(value, tuple | frozenset) and any(map(_holds_nan, value))
+
+
+def _refuse_bad_numbers(values: NDArray[np.float64], what: str, who: str) -> None:
+    if not np.isfinite(values).all():
+        at = np.argwhere(~np.isfinite(values))[0].tolist()
+        raise GraphError(f"{who}: {what} must be finite, but entry {at} is {values[tuple(at)]}")
+    if (values < 0).any():
+        at = np.argwhere(values < 0)[0].tolist()
+        raise GraphError(
+            f"{who}: {what} must not be negative, but entry {at} is {values[tuple(at)]}"
+        )

@@ -1,0 +1,10 @@
+"""Figures of what was found; matplotlib is imported nowhere else, and only when one is drawn.
+
+Every function returns a `matplotlib.figure.Figure`, touches no global state and needs no screen.
+"""
+
+from ddgk.plots.attention import alignment, alignments
+from ddgk.plots.shares import explanation
+from ddgk.plots.tree import clusters
+
+__all__ = ["alignment", "alignments", "clusters", "explanation"]

@@ -1,0 +1,119 @@
+"""The strokes: nodes, edges and the names on axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.graphs import Graph
+from ddgk.plots.canvas import INK, shorten
+
+Array = NDArray[np.float64]
+
+# Beyond these, text is smaller than a reader sees.
+MOST_NAMED_NODES = 45
+MOST_NAMED_EDGES = 14
+MOST_TICKS = 34
+
+
+def node_size(n_nodes: int) -> float:
+    """Return the area of a node in square points: large enough for its name while there are few."""
+    return float(np.clip(2900 / n_nodes, 18, 330))
+
+
+def draw_edges(
+    axes: Any,
+    graph: Graph,
+    places: Array,
+    *,
+    size: float,
+    colours: Any = "#6b7280",
+    widths: Any = None,
+) -> Any:
+    """Draw edges as lines below the nodes, with their labels while there are few."""
+    from matplotlib.collections import LineCollection
+
+    ends = places[graph.edges]
+    thin = 0.5 + 1.1 * np.sqrt(size / 330)
+    lines = LineCollection(
+        list(ends),
+        colors=colours,
+        linewidths=thin if widths is None else widths,
+        zorder=1,
+        capstyle="round",
+        gid="edges",
+    )
+    axes.add_collection(lines)
+    if graph.edge_labels is not None and graph.n_edges <= MOST_NAMED_EDGES:
+        for (x, y), label in zip(ends.mean(axis=1), graph.edge_labels, strict=True):
+            axes.text(
+                x,
+                y,
+                shorten(label, 4),
+                fontsize=6.5,
+                color="#374151",
+                ha="center",
+                va="center",
+                zorder=2.5,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
+            )
+    return lines
+
+
+def draw_nodes(
+    axes: Any, graph: Graph, places: Array, colours: Any, *, size: float, **how: Any
+) -> Any:
+    """Draw nodes as discs, with their names inside while those are short and there are few."""
+    discs = axes.scatter(
+        *places.T,
+        s=size,
+        c=colours,
+        edgecolors="white",
+        linewidths=0.8,
+        zorder=3,
+        gid="nodes",
+        **how,
+    )
+    names = [str(name) for name in graph.node_names]
+    longest = max(map(len, names))
+    if graph.n_nodes > MOST_NAMED_NODES:
+        return discs
+    inside = longest <= 3
+    if not inside and graph.n_nodes > MOST_NAMED_NODES // 2:
+        return discs
+    discs.update_scalarmappable()  # numbers become colours now, so that names can be set off
+    faces = discs.get_facecolor()
+    letter = np.clip(0.46 * np.sqrt(size), 3.5, 8.5) if inside else 7
+    for place, (position, name) in enumerate(zip(places, names, strict=True)):
+        face = faces[place] if len(faces) > 1 else faces[0]
+        axes.annotate(
+            shorten(name, 12),
+            position,
+            xytext=(0, -0.1 * letter) if inside else (0, -np.sqrt(size) / 2 - 1),
+            textcoords="offset points",
+            ha="center",
+            va="center_baseline" if inside else "top",
+            fontsize=letter,
+            color=_readable_on(face) if inside else INK,
+            zorder=4,
+        )
+    return discs
+
+
+def tick_names(axis: Any, names: Sequence[str]) -> None:
+    """Write names beside an axis: all while they fit, else every second, fifth, tenth, ..."""
+    step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 10**9) if len(names) / s <= MOST_TICKS)
+    chosen = range(0, len(names), step)
+    axis.set_ticks(list(chosen), [shorten(names[i], 10) for i in chosen])
+    small = 9 if len(chosen) <= 16 else 7
+    crowded = axis.axis_name == "x" and max(map(len, names)) * len(chosen) > 45
+    axis.set_tick_params(labelsize=small, labelrotation=90 if crowded else 0)
+
+
+def _readable_on(face: Sequence[float]) -> str:
+    """Return white on dark colours and near-black on light ones."""
+    red, green, blue = face[:3]
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.6 else INK

@@ -1,0 +1,129 @@
+"""Where a divergence comes from: the target graph, coloured by the share of its parts."""
+
+from __future__ import annotations
+
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from ddgk.explanation import Explanation
+from ddgk.plots.canvas import check_path, new_figure, save, shorten, style
+from ddgk.plots.drawing import draw_edges, draw_nodes, node_size
+from ddgk.plots.layout import lay_out
+
+
+def explanation(
+    why: Explanation,
+    *,
+    channel: str | None = None,
+    title: str | None = None,
+    path: str | PathLike[str] | None = None,
+) -> Any:
+    """Draw the target with every node and edge coloured by what it adds to the divergence.
+
+    Parameters
+    ----------
+    why : Explanation
+        As `DDGK.explain` returns it.
+    channel : str, optional
+        Colour nodes by this channel; default: all together. Edges always show their share of the
+        structure loss, both ways together.
+    title : str, optional
+    path : str or path, optional
+        Where to save it; .svg, .png or .pdf.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import ddgk, ddgk.plots
+    >>> kinds = ddgk.datasets.FAMILIES
+    >>> model = ddgk.DDGK(encoder_epochs=50, random_state=0).fit([kinds["ring"](6)])
+    >>> why = model.explain(kinds["star"](6), source=0)
+    >>> len(ddgk.plots.explanation(why).axes)  # the graph, and the scales of nodes and edges
+    3
+    """
+    check_path(path)
+    graph = why.target
+    nodes = np.array(list(why.by_node(channel).values()))
+    edges = np.array(list(why.by_edge().values()))
+    with style():
+        figure = new_figure(9.5, 6.2)
+        axes = figure.add_axes((0.02, 0.03, 0.76, 0.8))
+        places = lay_out(graph)
+        size = min(380.0, 1.6 * node_size(graph.n_nodes))
+        shades = _shades(edges)
+        strength = edges / edges.max() if len(edges) and edges.max() > 0 else np.zeros(len(edges))
+        lines = draw_edges(
+            axes,
+            graph,
+            places,
+            size=size,
+            colours=_colour_map("Greys", 0.25).__call__(shades(edges)),
+            widths=(1.0 + 4.0 * strength) * np.sqrt(size / 330),
+        )
+        lines.set(cmap=_colour_map("Greys", 0.25), norm=shades)
+        discs = draw_nodes(
+            axes,
+            graph,
+            places,
+            nodes,
+            size=size,
+            cmap=_colour_map("YlOrRd", 0.12),
+            norm=_shades(nodes),
+        )
+        axes.set_aspect("equal")
+        axes.margins(0.1)
+        axes.set_axis_off()
+        _add_scale(figure, discs, (0.8, 0.46, 0.022, 0.34), "share of a node")
+        if graph.n_edges:
+            _add_scale(figure, lines, (0.8, 0.06, 0.022, 0.3), "share of an edge")
+        figure.text(0.03, 0.945, title or _default_title(why), fontsize=13, fontweight="bold")
+        figure.text(0.03, 0.9, _amount(why, channel), color="#555555")
+        return save(figure, path)
+
+
+def _default_title(why: Explanation) -> str:
+    target = shorten(why.target.name or "target")
+    return f"What tells {target} from {shorten(why.source.name or 'the source')}"
+
+
+def _amount(why: Explanation, channel: str | None) -> str:
+    which = f"channel {channel}" if channel else "all channels"
+    if why.mirror is not None:
+        which += ", this direction"
+    places = range(len(why.channels)) if channel is None else [why.channels.index(channel)]
+    loss = float(why.nodes[list(places), -1].sum())
+    baseline = float(why.baseline[list(places), -1].sum())
+    return (
+        f"{which} after {why.steps[-1]} steps: loss {loss:.4g}, less baseline {baseline:.4g}, "
+        f"divergence {loss - baseline:.4g}"
+    )
+
+
+def _shades(values: np.ndarray[Any, Any]) -> Any:
+    """Return a scale from 0, or from what lies below it, to the largest value."""
+    from matplotlib.colors import Normalize
+
+    highest = float(values.max()) if len(values) else 1.0
+    lowest = min(0.0, float(values.min())) if len(values) else 0.0
+    return Normalize(lowest, highest if highest > lowest else lowest + 1.0)
+
+
+def _colour_map(name: str, start: float) -> Any:
+    """Return a colour map without its palest part, which cannot be seen on white."""
+    from matplotlib import colormaps
+    from matplotlib.colors import ListedColormap
+
+    return ListedColormap(colormaps[name](np.linspace(start, 0.95, 256)))
+
+
+def _add_scale(figure: Any, drawn: Any, box: tuple[float, ...], text: str) -> None:
+    axes = figure.add_axes(box)
+    scale = figure.colorbar(drawn, cax=axes)
+    scale.outline.set_visible(False)
+    scale.set_label(text)
+    axes.tick_params(labelsize=8, length=2)

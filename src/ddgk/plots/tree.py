@@ -1,0 +1,186 @@
+"""Graphs ordered by a hierarchical clustering of their distances, as in the paper's section 5.3."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ddgk.errors import ParameterError
+from ddgk.plots.canvas import (
+    FAINT,
+    INK,
+    add_legend,
+    assign_colours,
+    check_path,
+    new_figure,
+    save,
+    shorten,
+    style,
+)
+
+LINKAGES = ("average", "complete", "single", "ward")
+MOST_NAMES = 90
+
+
+def clusters(
+    distances: ArrayLike,
+    names: Sequence[object],
+    families: Sequence[Hashable] | None = None,
+    *,
+    linkage: str = "average",
+    title: str | None = None,
+    path: str | PathLike[str] | None = None,
+) -> Any:
+    """Draw distances between graphs, clustered: a dendrogram beside a reordered heat map.
+
+    Parameters
+    ----------
+    distances : array-like of shape (n_graphs, n_graphs)
+        Symmetric with zeros on the diagonal, for example ``ddgk.kernel.distances(X)``.
+    names : sequence
+        One per graph.
+    families : sequence of hashables, optional
+        What each graph is known to be; shown as colours, never used to cluster.
+    linkage : {"average", "complete", "single", "ward"}
+    title : str, optional
+    path : str or path, optional
+        Where to save it; .svg, .png or .pdf.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+
+    Examples
+    --------
+    >>> import numpy, ddgk.plots
+    >>> X = numpy.array([[0.0], [0.1], [5.0], [5.1]])
+    >>> figure = ddgk.plots.clusters(abs(X - X.T), "abcd", families=[0, 0, 1, 1])
+    >>> sorted(text.get_text() for text in figure.axes[1].get_yticklabels())
+    ['a', 'b', 'c', 'd']
+    """
+    from scipy.cluster.hierarchy import dendrogram
+    from scipy.cluster.hierarchy import linkage as link
+    from scipy.spatial.distance import squareform
+
+    check_path(path)
+    values = _checked(distances, names, families)
+    if linkage not in LINKAGES:
+        raise ParameterError(
+            f"linkage must be one of {', '.join(map(repr, LINKAGES))}, not {linkage!r}"
+        )
+    tree = link(squareform(values, checks=False), linkage, optimal_ordering=True)
+    drawn = dendrogram(tree, no_plot=True)
+    order = drawn["leaves"]
+    n = len(values)
+    side = float(np.clip(0.17 * n, 4.5, 11))
+    colours = {} if families is None else assign_colours(families)
+    texts = [shorten(names[i], 22) for i in order]
+    with style():
+        page = _Page(side, longest=max(map(len, texts)))
+        figure = new_figure(page.width, page.height)
+        branches = figure.add_axes(page.box(0.25, page.foot, 1.75, side))
+        heat_map = figure.add_axes(page.box(2.25, page.foot, side, side))
+        _draw_branches(branches, drawn, n)
+        image = heat_map.imshow(values[np.ix_(order, order)], cmap="YlGnBu_r", aspect="auto")
+        _name_rows(heat_map, texts)
+        if families is not None:
+            strip = figure.add_axes(page.box(2.06, page.foot, 0.14, side))
+            _draw_strip(strip, [colours[families[i]] for i in order])
+            for text, i in zip(heat_map.get_yticklabels(), order, strict=False):
+                text.set_color(_darker(colours[families[i]]))
+            place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": page.n_columns}
+            add_legend(heat_map, colours, handletextpad=0.1, columnspacing=1.2, **place)
+        _add_scale(figure, image, page.box(0.25, 0.35, 1.5, 0.1))
+        said = title or f"Distances between {n} graphs, {linkage} linkage"
+        x, y, *_ = page.box(0.25, page.height - 0.3, 0, 0)
+        figure.text(x, y, said, fontsize=13, fontweight="bold", va="center")
+        return save(figure, path)
+
+
+class _Page:
+    """Lengths in inches, which figures take as shares of their size."""
+
+    foot = 0.6
+
+    def __init__(self, side: float, longest: int) -> None:
+        self.width = 2.25 + side + 0.35 + 0.085 * longest
+        self.height = self.foot + side + 1.05
+        self.n_columns = max(1, int((self.width - 2.25) / 1.75))
+
+    def box(self, left: float, bottom: float, width: float, height: float) -> tuple[float, ...]:
+        return left / self.width, bottom / self.height, width / self.width, height / self.height
+
+
+def _add_scale(figure: Any, image: Any, box: tuple[float, ...]) -> None:
+    axes = figure.add_axes(box)
+    scale = figure.colorbar(image, cax=axes, orientation="horizontal")
+    scale.outline.set_visible(False)
+    axes.tick_params(labelsize=8, length=2, pad=1)
+    axes.locator_params(axis="x", nbins=4)
+    axes.set_title("distance", fontsize=9, pad=3)
+
+
+def _checked(
+    distances: ArrayLike, names: Sequence[object], families: Sequence[Hashable] | None
+) -> NDArray[np.float64]:
+    values = np.asarray(distances, dtype=np.float64)
+    n = len(values)
+    if n < 2 or values.shape != (n, n):
+        raise ParameterError(
+            f"distances must be a square matrix of at least 2 graphs, not of shape {values.shape}"
+        )
+    if not np.isfinite(values).all() or (values < 0).any():
+        raise ParameterError("distances must be finite and not negative")
+    scale = max(float(values.max()), 1.0)
+    if not np.allclose(values, values.T, atol=1e-8 * scale):
+        raise ParameterError("distances must be symmetric; see DDGK(symmetric=True)")
+    if (np.diag(values) > 1e-6 * scale).any():
+        raise ParameterError("distances must be 0 between a graph and itself")
+    for what, given in (("names", names), ("families", families)):
+        if given is not None and len(given) != n:
+            raise ParameterError(f"{n} graphs need as many {what}, not {len(given)}")
+    return (values + values.T) / 2
+
+
+def _draw_branches(axes: Any, drawn: Any, n: int) -> None:
+    """Draw the tree with its leaves at the right, each at the middle of its row."""
+    from matplotlib.collections import LineCollection
+
+    # scipy puts leaves at 5, 15, 25, ... along one axis and heights along the other.
+    lines = [
+        np.column_stack([heights, (np.asarray(rows) - 5) / 10])
+        for rows, heights in zip(drawn["icoord"], drawn["dcoord"], strict=True)
+    ]
+    axes.add_collection(LineCollection(lines, colors="#4b5563", linewidths=1.1, gid="branches"))
+    highest = max(float(line[:, 0].max()) for line in lines)
+    axes.set_xlim(highest * 1.03 if highest > 0 else 1.0, 0)
+    axes.set_ylim(n - 0.5, -0.5)
+    axes.set_axis_off()
+
+
+def _draw_strip(axes: Any, colours: Sequence[str]) -> None:
+    axes.barh(range(len(colours)), 1, height=1.0, color=colours, edgecolor=colours, linewidth=0.4)
+    axes.set_xlim(0, 1)
+    axes.set_ylim(len(colours) - 0.5, -0.5)
+    axes.set_axis_off()
+
+
+def _name_rows(axes: Any, names: Sequence[str]) -> None:
+    shown = len(names) <= MOST_NAMES
+    axes.set_xticks([])
+    axes.set_yticks(range(len(names)) if shown else [], names if shown else [])
+    axes.yaxis.tick_right()
+    axes.tick_params(axis="y", length=0, pad=5, labelsize=9 if len(names) <= 40 else 7)
+    axes.tick_params(axis="y", labelcolor=INK)
+    for spine in axes.spines.values():
+        spine.set_color(FAINT)
+
+
+def _darker(colour: str) -> str:
+    """Return a colour that stays readable as thin text on white."""
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{int(part * 0.72):02x}" for part in parts)

@@ -1,0 +1,64 @@
+import subprocess
+import sys
+
+import pytest
+
+from ddgk import plots
+from ddgk.datasets import barbell
+from ddgk.errors import MissingExtraError
+from ddgk.plots.canvas import OTHER, PALETTE, assign_colours, shorten
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".svg", b"<?xml"), (".png", b"\x89PNG"), (".PDF", b"%PDF")]
+)
+def test_the_ending_names_the_format_and_a_figure_is_always_the_same_file(
+    matched, tmp_path, suffix, start
+):
+    one, two = tmp_path / f"one{suffix}", tmp_path / f"two{suffix}"
+    for path in (one, two):
+        plots.alignment(matched(barbell()), path=path)
+    assert one.read_bytes().startswith(start)
+    assert one.read_bytes() == two.read_bytes()
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_no_global_state_and_no_screen():
+    code = (
+        "import sys, ddgk.plots\n"
+        "assert 'matplotlib' not in sys.modules\n"
+        "ddgk.plots.clusters([[0, 1], [1, 0]], 'ab', path=None)\n"
+        "assert 'matplotlib.figure' in sys.modules\n"
+        "assert 'matplotlib.pyplot' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_settings_are_left_as_they_were(matched):
+    import matplotlib
+
+    before = dict(matplotlib.rcParams)
+    plots.alignment(matched(barbell()))
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_without_matplotlib_it_says_what_to_install(matched, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'ddgk\[plots\]'"):
+        plots.alignment(matched(barbell()))
+
+
+def test_colours_are_few_and_the_rarest_share_grey():
+    labels = [label for label in range(12) for _ in range(20 - label)]
+    colours = assign_colours(labels)
+    assert [colours[label] for label in range(7)] == list(PALETTE)
+    assert {colours[label] for label in range(7, 12)} == {OTHER}
+
+
+def test_numbers_come_in_their_own_order():
+    assert list(assign_colours([10, 9, "a", None])) == [9, 10, None, "a"]
+
+
+def test_short_texts_stay():
+    assert shorten("abc", 3) == "abc"
+    assert len(shorten("x" * 99, 10)) == 10

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from ddgk import plots
+from ddgk.datasets import FAMILIES, barbell, karate_club
+from ddgk.explanation import Explanation
+from ddgk.graphs import Graph
+
+
+def explained(graph: Graph) -> Explanation:
+    """Return shares that grow with the number of the node."""
+    n = graph.n_nodes
+    nodes = np.arange(n, dtype=float) + 1
+    entries = np.zeros((2, n, n))
+    for u, v in graph.edges.tolist():
+        entries[0, u, v] = entries[0, v, u] = u + v
+    return Explanation(
+        target=graph,
+        source=FAMILIES["ring"](5),
+        channels=("edges", "non_edges"),
+        steps=(1, 60),
+        nodes=np.stack([np.stack([nodes, nodes])] * 2),
+        entries=entries,
+        baseline=np.full((2, 2), 0.5),
+        attention=np.full((n, 5), 0.2),
+    )
+
+
+def test_colours_and_widths_say_who_adds_what(drawn):
+    why = explained(barbell())
+    figure = plots.explanation(why)
+    (nodes,), (edges,) = drawn(figure, "nodes"), drawn(figure, "edges")
+    np.testing.assert_array_equal(nodes.get_array(), list(why.by_node().values()))
+    widths = edges.get_linewidths()
+    shares = list(why.by_edge().values())
+    assert np.array_equal(np.argsort(widths, kind="stable"), np.argsort(shares, kind="stable"))
+    assert len(figure.axes) == 3
+
+
+def test_a_channel_can_be_chosen(drawn):
+    why = explained(barbell())
+    (nodes,) = drawn(plots.explanation(why, channel="edges"), "nodes")
+    np.testing.assert_array_equal(nodes.get_array(), list(why.by_node("edges").values()))
+    with pytest.raises(KeyError, match="no channel 'nodes'"):
+        plots.explanation(why, channel="nodes")
+
+
+def test_the_amounts_are_told():
+    texts = [text.get_text() for text in plots.explanation(explained(barbell())).texts]
+    assert texts == [
+        "What tells barbell from ring-5",
+        "all channels after 60 steps: loss 110, less baseline 1, divergence 109",
+    ]
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [Graph(1, []), Graph(4, []), Graph(2, [(0, 1)]), karate_club(), FAMILIES["grid"](60)],
+    ids=["one node", "no edges", "one edge", "karate", "60 nodes"],
+)
+def test_any_graph_can_be_drawn(graph, tmp_path):
+    path = tmp_path / "figure.svg"
+    plots.explanation(explained(graph), path=path)
+    assert b"<svg" in path.read_bytes()

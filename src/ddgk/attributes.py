@@ -28,8 +28,8 @@ class Family(Protocol):
     name: ClassVar[str]
 
     @classmethod
-    def present(cls, graph: Graph) -> bool:
-        """Say whether the graph carries this at all."""
+    def carried(cls, graph: Graph) -> bool | None:
+        """Say whether the graph carries this; None where it has no place for it."""
         ...
 
     @classmethod
@@ -99,7 +99,7 @@ class NodeLabels:
     name: ClassVar[str] = "node_labels"
 
     @classmethod
-    def present(cls, graph: Graph) -> bool:
+    def carried(cls, graph: Graph) -> bool | None:
         """Say whether the graph has node labels."""
         return graph.node_labels is not None
 
@@ -137,9 +137,9 @@ class EdgeLabels:
     name: ClassVar[str] = "edge_labels"
 
     @classmethod
-    def present(cls, graph: Graph) -> bool:
-        """Say whether the graph has edge labels."""
-        return graph.edge_labels is not None
+    def carried(cls, graph: Graph) -> bool | None:
+        """Say whether the graph has edge labels; without edges it has no place for them."""
+        return None if graph.n_edges == 0 else graph.edge_labels is not None
 
     @classmethod
     def learn(cls, graphs: Sequence[Graph]) -> EdgeLabels:
@@ -182,7 +182,7 @@ class Attributes:
     name: ClassVar[str] = "attributes"
 
     @classmethod
-    def present(cls, graph: Graph) -> bool:
+    def carried(cls, graph: Graph) -> bool | None:
         """Say whether the graph has node attributes."""
         return graph.node_attributes is not None
 
@@ -232,23 +232,23 @@ def learn_families(graphs: Sequence[Graph], wanted: str | Sequence[str]) -> tupl
     learned: list[Family] = []
     for name in names:
         family = FAMILIES[name]
-        carries = [family.present(graph) for graph in graphs]
-        if all(carries):
-            learned.append(family.learn(graphs))
-        elif any(carries) or wanted != "auto":
-            graph = graphs[carries.index(False)]
+        carried = [family.carried(graph) for graph in graphs]
+        if False in carried and (True in carried or wanted != "auto"):
+            place = carried.index(False)
             raise LabelError(
-                f"{describe(graph.name, carries.index(False))} has no {name.replace('_', ' ')}, "
-                f"but {sum(carries)} of {len(graphs)} graphs do; give them to all, "
+                f"{describe(graphs[place].name, place)} has no {name.replace('_', ' ')}, "
+                f"but {carried.count(True)} of {len(graphs)} graphs do; give them to all, "
                 "or name the families to read with families=..."
             )
+        if True in carried:
+            learned.append(family.learn(graphs))
     return tuple(learned)
 
 
 def check_families(graph: Graph, families: Sequence[Family]) -> None:
     """Refuse a graph that lacks what the model was fitted to read."""
     for family in families:
-        if not FAMILIES[family.name].present(graph):
+        if FAMILIES[family.name].carried(graph) is False:
             raise LabelError(
                 f"{describe(graph.name)}: it has no {family.name.replace('_', ' ')}, but the model "
                 "was fitted on graphs that do"

@@ -29,7 +29,7 @@ def embed(
     """
     shape = (len(encoders), len(scorer.channels), len(scorer.method.curve))
     grid = np.empty((len(targets), *shape))
-    with progress("Scoring", len(targets) * len(encoders), verbose) as advance:
+    with progress("Scoring", len(targets) * len(encoders), "pairs", verbose) as advance:
         for tile in plan_tiles([graph.n_nodes for graph in targets], len(encoders)):
             grid[tile] = scorer.divergences([targets[i] for i in tile], encoders, baselines)
             advance(len(tile) * len(encoders))
@@ -37,8 +37,8 @@ def embed(
 
 
 @contextmanager
-def progress(what: str, total: int, verbose: bool) -> Iterator[Advance]:
-    """Show a bar with pairs, speed and time left while the work lasts, if it is wanted."""
+def progress(what: str, total: int, unit: str, verbose: bool) -> Iterator[Advance]:
+    """Show a bar with what is done and the time left while the work lasts, if it is wanted."""
     if not verbose:
         yield lambda _: None
         return
@@ -56,12 +56,12 @@ def progress(what: str, total: int, verbose: bool) -> Iterator[Advance]:
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("pairs"),
+        TextColumn(unit),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with Progress(*columns, console=Console(stderr=True)) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
 

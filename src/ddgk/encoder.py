@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.engine.problem import EncoderTraining, Engine, Source, Weights
+from ddgk.engine.starts import first_weights
 from ddgk.errors import NonFiniteLossError
 from ddgk.graphs.graph import Graph, describe
 from ddgk.reading import Reader
@@ -42,7 +43,12 @@ def train_encoders(
     ordered = [graph.permuted(order) for graph, order in zip(graphs, orders, strict=True)]
     readings = [reader.read(graph, quotient=False) for graph in ordered]
     seeds = [start_seed(seed, reading.digest) for reading in readings]
-    trained = engine.train_encoders([reading.problem for reading in readings], seeds, training)
+    problems = [reading.problem for reading in readings]
+    starts = [
+        first_weights(problem.relation.shape, seed, training)
+        for problem, seed in zip(problems, seeds, strict=True)
+    ]
+    trained = engine.train_encoders(problems, starts, training)
     encoders = []
     for place, weights in enumerate(trained):
         if not _finite(weights):

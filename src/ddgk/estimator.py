@@ -29,6 +29,8 @@ from ddgk.reading import Reader
 from ddgk.sources import choose
 from ddgk.store import StoredModel, load_model, save_model
 
+SOURCES_AT_ONCE = 32  # between two looks at the progress bar
+
 
 class DDGK(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Deep Divergence Graph Kernels: describe graphs by how far they are from a few source graphs.
@@ -177,9 +179,11 @@ symmetric, precision
         families = learn_families([*graphs, *chosen], method.families)
         reader = Reader(method.relation, families, self.unseen_labels, method.surroundings)
         scorer = Scorer(method, reader, self._engine(method), seed)
-        with progress("Training sources", len(chosen), bool(self.verbose)) as advance:
-            encoders = scorer.encode(chosen)
-            advance(len(chosen))
+        encoders: list[Encoder] = []
+        with progress("Training", len(chosen), "sources", bool(self.verbose)) as advance:
+            for first in range(0, len(chosen), SOURCES_AT_ONCE):
+                encoders += scorer.encode(chosen[first : first + SOURCES_AT_ONCE])
+                advance(len(encoders) - first)
         self._adopt(StoredModel(method, reader, seed, tuple(encoders), scorer.baselines(encoders)))
         self.source_indices_ = indices
         return self

@@ -99,20 +99,14 @@ def profiles(scorer: Scorer, target: Graph, encoders: list[Encoder]) -> Array:
         _node_terms(scorer, reading, outcome.unit_terms)
         for outcome in scorer.train([reading], encoders, pairs, detail=True)
     ]
-    scale = 1.0 if method_sums(scorer) else float(target.n_nodes)
+    scale = 1.0 if scorer.method.reduction == "sum" else float(target.n_nodes)
     return scale * np.stack(found, axis=0).transpose(3, 0, 1, 2)
 
 
-def method_sums(scorer: Scorer) -> bool:
-    """Say whether losses are sums already, and not means over the target."""
-    return scorer.method.reduction == "sum"
-
-
 def _baseline(scorer: Scorer, target: Graph, encoder: Encoder) -> Array:
-    baseline = scorer.baselines([encoder])[0]
     if scorer.method.baseline == "target":
-        baseline = scorer.self_losses(scorer.encode([target]))[0]
-    return baseline
+        return np.asarray(scorer.self_losses(scorer.encode([target]))[0])
+    return np.asarray(scorer.baselines([encoder])[0])
 
 
 def _explain_one_way(
@@ -151,10 +145,8 @@ def _entry_terms(scorer: Scorer, target: Graph, reading: Reading, costs: Array) 
     classes = reading.partition.classes
     edge, non_edge = costs[:, classes][:, :, classes]
     relation = relate(target, scorer.reader.relation).dense()
-    terms = np.stack(
-        [_excess(relation, edge), _excess(1 - relation, non_edge)],
-    )
-    return terms if method_sums(scorer) else terms / scorer.counts(reading)[0]
+    terms = np.stack([_excess(relation, edge), _excess(1 - relation, non_edge)])
+    return terms if scorer.method.reduction == "sum" else terms / scorer.counts(reading)[0]
 
 
 def _excess(share: Array, cost: Array) -> Array:

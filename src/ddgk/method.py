@@ -126,7 +126,11 @@ class Method:
     def _check_curve(self) -> None:
         given: Any = self.curve
         try:
-            steps = (int(given),) if np.isscalar(given) else tuple(int(step) for step in given)
+            steps = (
+                (int(given),)
+                if isinstance(given, int | np.integer)
+                else tuple(int(step) for step in given)
+            )
         except (TypeError, ValueError):
             raise ParameterError(f"curve must be whole numbers, not {self.curve!r}") from None
         if not steps or steps[0] < 0 or any(b <= a for a, b in pairwise(steps)):

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.attributes import FAMILIES, Alphabet, Attributes, Family
+from ddgk.divergence import reported_channels
 from ddgk.encoder import Encoder
 from ddgk.engine.problem import Source, Weights
 from ddgk.errors import DDGKError, LabelError, ModelFileError
@@ -205,6 +206,8 @@ def label_from_json(value: Any) -> Any:
     """Undo `label_as_json`."""
     if isinstance(value, bool | int | float | str | type(None)):
         return value
+    if not isinstance(value, dict):
+        raise TypeError(f"a label cannot be a {type(value).__name__}")
     ((kind, content),) = value.items()
     if kind == "bytes":
         return bytes.fromhex(content)
@@ -220,8 +223,9 @@ def _model_from(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
         _encoder_from(source, place, arrays, method, reader)
         for place, source in enumerate(description["sources"])
     )
+    channels = reported_channels(method, reader.family_names)
     baselines = arrays["baselines"]
-    if baselines.ndim != 3 or len(baselines) != len(encoders):
+    if baselines.shape != (len(encoders), len(channels), len(method.curve)):
         raise ValueError(f"baselines of shape {baselines.shape} for {len(encoders)} sources")
     return StoredModel(method, reader, int(description["seed"]), encoders, baselines)
 

@@ -133,9 +133,9 @@ class Engine(Protocol):
     """What every engine does. Results never depend on what else is in a call."""
 
     def train_encoders(
-        self, problems: Sequence[Problem], seeds: Sequence[int], training: EncoderTraining
+        self, problems: Sequence[Problem], starts: Sequence[Weights], training: EncoderTraining
     ) -> list[Weights]:
-        """Train one encoder per problem from the random start its seed says."""
+        """Train one encoder per problem, each from its start."""
         ...
 
     def score_pairs(

@@ -5,13 +5,28 @@ A pair's start therefore does not depend on what was drawn before it, on threads
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.engine.problem import EncoderTraining, Weights
 from ddgk.hashing import scramble
 
 ATTENTION = 1 << 32  # streams: the layers of an encoder are 0, 1, 2, ...; those of a pair these two
 REVERSE = ATTENTION + 1
+
+
+def first_weights(shape: tuple[int, ...], seed: int, training: EncoderTraining) -> Weights:
+    """Draw the start of an encoder of a relation of that shape; biases start at 0."""
+    n_units, n_nodes = shape
+    sizes = [training.dimension] + [training.width] * training.depth
+    hidden = tuple(
+        (glorot(seed, 1 + place, rows, columns), np.zeros(columns))
+        for place, (rows, columns) in enumerate(pairwise(sizes))
+    )
+    output = (glorot(seed, 1 + training.depth, sizes[-1], n_nodes), np.zeros(n_nodes))
+    return Weights(glorot(seed, 0, n_units, training.dimension), hidden, output)
 
 
 def glorot(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float64]:
@@ -26,6 +41,7 @@ def glorot(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float6
 def uniform(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float64]:
     """Hash (seed, stream, row, column) to 53 bits in (0, 1). Returns (rows, columns)."""
     base = scramble(scramble(np.array([seed % 2**64], dtype=np.uint64)) ^ np.uint64(stream))
-    by_row = scramble(base + np.arange(rows, dtype=np.uint64))
-    words = scramble(np.bitwise_xor.outer(by_row, np.arange(columns, dtype=np.uint64)))
+    row, column = (np.arange(size, dtype=np.uint64) for size in (rows, columns))
+    by_row = scramble(base + row)
+    words = scramble(by_row[:, np.newaxis] ^ column)
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

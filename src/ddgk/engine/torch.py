@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -151,13 +150,13 @@ class TorchEngine:
     threads: int = 1
 
     def train_encoders(
-        self, problems: Sequence[Problem], seeds: Sequence[int], training: EncoderTraining
+        self, problems: Sequence[Problem], starts: Sequence[Weights], training: EncoderTraining
     ) -> list[Weights]:
         """Train encoders by full-batch Adam on the mean binary cross-entropy (paper eq. 4)."""
 
         def train(shape: tuple[int, ...], positions: list[int]) -> list[Weights]:
             chosen = [problems[i] for i in positions]
-            return self._train_lanes(shape, chosen, [seeds[i] for i in positions], training)
+            return self._train_lanes(shape, chosen, [starts[i] for i in positions], training)
 
         return self._in_batches([p.relation.shape for p in problems], train)
 
@@ -195,14 +194,10 @@ class TorchEngine:
         self,
         shape: tuple[int, ...],
         problems: Sequence[Problem],
-        seeds: Sequence[int],
+        starts: Sequence[Weights],
         training: EncoderTraining,
     ) -> list[Weights]:
         lanes = lane_count(*shape)
-        starts = [
-            _first_weights(p.relation.shape, seed, training)
-            for p, seed in zip(problems, seeds, strict=True)
-        ]
         table, layers = self._stacked_weights(starts, lanes, shape)
         relation = self._tensor(stacked([p.dense_relation() for p in problems], lanes, *shape))
         real = self._tensor(stacked([np.ones(p.relation.shape) for p in problems], lanes, *shape))
@@ -358,18 +353,6 @@ class TorchEngine:
     def _tensor(self, array: Any) -> Tensor:
         dtype = torch.float64 if self.precision == "float64" else torch.float32
         return torch.as_tensor(array, dtype=dtype, device=self.device)
-
-
-def _first_weights(shape: tuple[int, ...], seed: int, training: EncoderTraining) -> Weights:
-    """Draw the start of an encoder; biases start at 0."""
-    n_units, n_nodes = shape
-    sizes = [training.dimension] + [training.width] * training.depth
-    hidden = tuple(
-        (glorot(seed, 1 + place, rows, columns), np.zeros(columns))
-        for place, (rows, columns) in enumerate(pairwise(sizes))
-    )
-    output = (glorot(seed, 1 + training.depth, sizes[-1], n_nodes), np.zeros(n_nodes))
-    return Weights(glorot(seed, 0, n_units, training.dimension), hidden, output)
 
 
 def _lane_weights(lane: int, shape: tuple[int, ...], table: Tensor, layers: Layers) -> Weights:

@@ -1,0 +1,34 @@
+"""What many tests share: engines to run on, and where real data is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from ddgk.engine import make_engine
+
+ENGINES = ("torch",)
+
+
+@pytest.fixture(params=ENGINES)
+def engine64(request):
+    """Every engine, in double precision."""
+    return make_engine(request.param, precision="float64")
+
+
+@pytest.fixture(params=ENGINES)
+def engine32(request):
+    """Every engine, in single precision."""
+    return make_engine(request.param, precision="float32")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """The folder of real data sets, named by DDGK_DATA or beside the project; else skip."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("DDGK_DATA", beside))
+    if not (folder / "tu").is_dir():
+        pytest.skip(f"real data sets are not here: set DDGK_DATA to a folder with tu/ ({folder})")
+    return folder

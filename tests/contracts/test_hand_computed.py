@@ -1,0 +1,198 @@
+"""Every engine against numbers derived on paper: a 3-node path seen through a 2-node edge.
+
+The encoder of the edge S has d = h = L = 1 and the weights
+
+    E = (1, 0)^T    W_1 = ln 3    b_1 = 0    W_o = (2 ln 3, 0)    b_o = (0, ln 3)
+
+so that a unit that attends equally to both source nodes has X_0 = 1/2, and then
+X_1 = tanh(ln 3 / 2) = (3 - 1) / (3 + 1) = 1/2 and Z = (ln 3, ln 3).
+
+The target T is the path 0 - 1 - 2: 4 of the 9 entries of B are 1. Node labels, where used, are
+(a, b, a) on the target and (a, b) on the source.
+
+Adam's first step moves every parameter by rate * g / (|g| + 1e-8), which is the rate against the
+sign of the gradient; with rate = ln(3) / 2, scores (-rate, rate) give attention (1/4, 3/4).
+"""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+
+from ddgk.divergence import Scorer
+from ddgk.encoder import Encoder
+from ddgk.engine.problem import (
+    EncoderTraining,
+    FamilyArrays,
+    PairTraining,
+    Problem,
+    Source,
+    Weights,
+)
+from ddgk.graphs import Graph
+from ddgk.method import Method
+from ddgk.reading import Reader
+
+LN3 = log(3)
+PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=float)
+EDGE = np.array([[0, 1], [1, 0]], dtype=float)
+WEIGHTS = Weights(
+    np.array([[1.0], [0.0]]),
+    ((np.array([[LN3]]), np.array([0.0])),),
+    (np.array([[2 * LN3, 0.0]]), np.array([0.0, LN3])),
+)
+A, B = [1.0, 0.0], [0.0, 1.0]
+LABELS = FamilyArrays(
+    units=np.array([A, B, A]),
+    surroundings=np.array([B, A, B]),
+    nodes=np.array([A, B, A]),
+)
+
+
+def training(**changes) -> PairTraining:
+    settings = {
+        "scores": "linear",
+        "reverse": "tied",
+        "start": "equivariant",
+        "rate": LN3 / 2,
+        "report": (0, 1),
+        "smoothing": 0.0,
+    }
+    return PairTraining(**{**settings, **changes})
+
+
+def score(engine, settings: PairTraining, *, labels: bool = False):
+    problem = Problem(PATH, np.ones(3), np.ones(3), (LABELS,) if labels else ())
+    source = Source(WEIGHTS, (np.array([A, B]),) if labels else ())
+    return engine.score_pairs([(problem, source)], [0], settings, detail=True)[0]
+
+
+def softplus(x: float) -> float:
+    return log(1 + exp(x))
+
+
+def test_tied_structure(engine64):
+    """Tied, structure only.
+
+    Start: P = 1/2, Y = Z P^T = ln 3, s(Y) = 3/4 at every entry.
+        edges     = 4/9 * -log(3/4) = 4/9 ln(4/3)
+        non_edges = 5/9 * -log(1/4) = 5/9 ln 4
+    Gradient: dL/dY = (s - B) / 9 is -1/36 on edges and 1/12 elsewhere; its row sums are 5/36, 1/36,
+    5/36, all positive. Through the columns of Y (P as reverse attention) the gradient of P is the
+    same for both source nodes, which softmax ignores. Through the rows it is
+    (row sum) * 1/2 * 2 ln 3 * (1 - 1/4) * ln 3 on source node 0 and 0 on source node 1. So A
+    goes to (-rate, rate) in all rows, P to (1/4, 3/4).
+    After one step: X_0 = 1/4, X_1 = tanh(ln 3 / 4) = (sqrt 3 - 1) / (sqrt 3 + 1) = 2 - sqrt 3,
+        Z = (2 ln 3 (2 - sqrt 3), ln 3),  Y = Z . P = ln 3 (7/4 - sqrt 3 / 2) at every entry.
+    """
+    found = score(engine64, training())
+    after = LN3 * (7 / 4 - sqrt(3) / 2)
+    assert found.channels[0] == pytest.approx([4 / 9 * log(4 / 3), 5 / 9 * log(4)], abs=1e-12)
+    assert found.channels[1] == pytest.approx(
+        [4 / 9 * softplus(-after), 5 / 9 * softplus(after)], abs=1e-6
+    )
+    assert found.attention == pytest.approx(np.array([[1 / 4, 3 / 4]] * 3), abs=1e-6)
+
+
+def test_sum_reduction(engine64):
+    """With sums in place of means: 4 ln(4/3) and 5 ln 4 at the start, the same first step."""
+    found = score(engine64, training(reduction="sum"))
+    assert found.channels[0] == pytest.approx([4 * log(4 / 3), 5 * log(4)], abs=1e-12)
+    assert found.attention == pytest.approx(np.array([[1 / 4, 3 / 4]] * 3), abs=1e-7)
+
+
+def test_free_structure(engine64):
+    """Free, structure only.
+
+    Start: R = r = 0, so Y = 0, s = 1/2; edges = 4/9 ln 2, non_edges = 5/9 ln 2.
+    Gradient: dL/dY = (1/2 - B) / 9 has column sums 1/18, -1/18, 1/18. dR = Z^T dY = ln 3 * these in
+    both rows; dr = these; dA = 0 since R is 0. So R and r go to (-rate, rate, -rate), A stays.
+    After one step Y = 2 ln 3 (-+rate) -+ rate: -rate (1 + 2 ln 3) in columns 0 and 2, plus that in
+    column 1. Column 1 has 2 edges and 1 non-edge, columns 0 and 2 together 2 edges and 4 non-edges.
+    """
+    found = score(engine64, training(reverse="free"))
+    y = LN3 / 2 * (1 + 2 * LN3)
+    assert found.channels[0] == pytest.approx([4 / 9 * log(2), 5 / 9 * log(2)], abs=1e-12)
+    assert found.channels[1] == pytest.approx(
+        [(2 * softplus(-y) + 2 * softplus(y)) / 9, (softplus(y) + 4 * softplus(-y)) / 9], abs=1e-5
+    )
+    assert found.attention == pytest.approx(np.full((3, 2), 1 / 2), abs=1e-12)
+
+
+def test_tanh_scores(engine64):
+    """With tanh on the scores, Z = tanh(ln 3) = (9 - 1) / (9 + 1) = 4/5, so Y = 4/5 everywhere."""
+    found = score(engine64, training(scores="tanh"))
+    assert found.channels[0] == pytest.approx(
+        [4 / 9 * softplus(-0.8), 5 / 9 * softplus(0.8)], abs=1e-12
+    )
+
+
+def test_labels(engine64):
+    """Tied, with node labels and coefficient 1.
+
+    Start: P Q_u = (1/2, 1/2), so the attention channel is ln 2. s(Y) = 3/4 everywhere, so every
+    neighbourhood is inferred as rownorm(s) C = (2/3, 1/3); observed are b, a, b, so the reverse
+    channel is (ln 3 + ln(3/2) + ln 3) / 3.
+    Gradient: the reverse part is -(1/3) (1/12) sum_k Q_s/q (C_j - q), with row sums 0, so it does
+    not reach A. The attention part is -(1/3) * 2 on the source node of the same label, which
+    outweighs the structure part (at most 5/36 * 3/4 * ln(3)^2 = 0.13). So P goes to (3/4, 1/4) for
+    nodes 0 and 2 and to (1/4, 3/4) for node 1, and the attention channel to ln(4/3).
+    Smoothed by e, the first is still ln 2 and the last -log((1 - e) 3/4 + e/2).
+    """
+    found = score(engine64, training(coefficients=(1.0,)), labels=True)
+    assert found.channels[0, 2:] == pytest.approx(
+        [log(2), (2 * log(3) + log(3 / 2)) / 3], abs=1e-12
+    )
+    assert found.channels[1, 2] == pytest.approx(log(4 / 3), abs=1e-6)
+    assert found.attention == pytest.approx(
+        np.array([[3 / 4, 1 / 4], [1 / 4, 3 / 4], [3 / 4, 1 / 4]]), abs=1e-6
+    )
+    smoothed = score(engine64, training(coefficients=(1.0,), smoothing=0.1), labels=True)
+    assert smoothed.channels[0, 2] == pytest.approx(log(2), abs=1e-12)
+    assert smoothed.channels[1, 2] == pytest.approx(-log(0.9 * 3 / 4 + 0.05), abs=1e-6)
+
+
+def test_encoder_step(engine64):
+    """One Adam step of an encoder of the edge.
+
+    E = (1, -1)^T, W_1 = ln(3)/2, b_1 = 0, W_o = (2 ln 3, 0), b_o = (ln 3, ln 3). Then
+        X_1 = (1/2, -1/2),
+        Z = [[2 ln 3, ln 3], [0, ln 3]],  s(Z) = [[9/10, 3/4], [1/2, 3/4]],
+        dL/dZ = (s - B) / 4 = [[9/40, -1/16], [-1/8, 3/16]].
+    db_o = column sums = (1/10, 1/8); dW_o = 1/2 (9/40 + 1/8, -1/16 - 3/16) = (7/40, -1/8);
+    dX_1 = 2 ln 3 (9/40, -1/8), times 1 - 1/4: positive for node 0, negative for node 1, sum
+    positive; so dE = (+, -), dW_1 = E . that = +, db_1 = +. Every parameter moves by the rate
+    against its sign.
+    """
+    start = Weights(
+        np.array([[1.0], [-1.0]]),
+        ((np.array([[LN3 / 2]]), np.array([0.0])),),
+        (np.array([[2 * LN3, 0.0]]), np.array([LN3, LN3])),
+    )
+    settings = EncoderTraining(dimension=1, width=1, depth=1, epochs=1, rate=0.1, scores="linear")
+    problem = Problem(EDGE, np.ones(2), np.ones(2))
+    (trained,) = engine64.train_encoders([problem], [start], settings)
+    assert trained.table == pytest.approx(np.array([[0.9], [-0.9]]), abs=1e-6)
+    assert trained.hidden[0][0] == pytest.approx(np.array([[LN3 / 2 - 0.1]]), abs=1e-6)
+    assert trained.hidden[0][1] == pytest.approx(np.array([-0.1]), abs=1e-6)
+    assert trained.output[0] == pytest.approx(np.array([[2 * LN3 - 0.1, 0.1]]), abs=1e-6)
+    assert trained.output[1] == pytest.approx(np.array([LN3 - 0.1] * 2), abs=1e-6)
+
+
+def test_divergence_and_its_baseline(engine64):
+    """D(T||S) = D'(T||S) - D'(S||S) at the start (eq. 10).
+
+    The edge seen through itself has Y = ln 3 too, and 2 of 4 entries are edges:
+        D'(S||S) = (1/2 ln(4/3), 1/2 ln 4),  so D(T||S) = (-1/18 ln(4/3), 1/18 ln 4), D(S||S) = 0.
+    """
+    method = Method(curve=(0,), dimension=1, width=1, depth=1, precision="float64")
+    scorer = Scorer(method, Reader("node_to_edges"), engine64, seed=0)
+    path, edge = Graph(3, [(0, 1), (1, 2)]), Graph(2, [(0, 1)])
+    encoders = [Encoder(edge, np.arange(2), 0, Source(WEIGHTS))]
+    baselines = scorer.baselines(encoders)
+    assert baselines[0, :, 0] == pytest.approx([log(4 / 3) / 2, log(4) / 2], abs=1e-12)
+    found = scorer.divergences([path, edge], encoders, baselines)
+    assert found[0, 0, :, 0] == pytest.approx([-log(4 / 3) / 18, log(4) / 18], abs=1e-12)
+    assert (found[1] == 0).all()

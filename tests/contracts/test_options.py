@@ -1,0 +1,172 @@
+"""Every option does something, and its explanation adds up."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from ddgk import DDGK
+from ddgk.errors import DDGKError, NonFiniteLossError
+from ddgk.graphs import Graph
+from specimens import random_graph
+
+GRAPHS = [random_graph(seed, labels=True, attributes=True) for seed in (1, 5, 8, 9)]
+QUICK = {"n_sources": 2, "encoder_epochs": 40, "curve": (1, 5, 12), "random_state": 0}
+
+OPTIONS = {
+    "relation": ["closeness"],
+    "dimension": [2],
+    "width": [5],
+    "depth": [1],
+    "encoder_epochs": [10],
+    "encoder_rate": [0.05],
+    "scores": ["tanh"],
+    "reverse": ["free"],
+    "start": ["glorot"],
+    "rate": [0.01],
+    "window": [3],
+    "coefficients": [0.0, 2.0, {"node_labels": 1.0}],
+    "smoothing": [0.0, 0.1],
+    "surroundings": ["two_hop"],
+    "reduction": ["sum", "both"],
+    "output": ["total", "edges"],
+    "baseline": ["target", "none"],
+    "symmetric": [True],
+    "precision": ["float64"],
+    "families": ["none", ("node_labels",)],
+    "preset": ["paper", "authors"],
+}
+CASES = [(name, value) for name, values in OPTIONS.items() for value in values]
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return DDGK(**QUICK).fit_transform(GRAPHS)
+
+
+@pytest.mark.parametrize(("name", "value"), CASES, ids=[f"{n}={v}" for n, v in CASES])
+def test_every_option_changes_the_result_and_adds_up(name, value, plain):
+    model = DDGK(**{**QUICK, name: value}).fit(GRAPHS)
+    found = model.transform(GRAPHS)
+    assert np.isfinite(found).all()
+    assert found.shape != plain.shape or not np.array_equal(found, plain)
+    assert_explanations_add_up(model, found)
+
+
+def test_every_parameter_of_the_method_is_covered():
+    from dataclasses import fields
+
+    from ddgk.method import Method
+
+    assert {f.name for f in fields(Method)} - set(OPTIONS) == {"curve"}
+
+
+COMBINATIONS = list(
+    itertools.product(
+        ["node_to_edges", "closeness"],
+        ["linear", "tanh"],
+        ["tied", "free"],
+        ["equivariant", "glorot"],
+        ["mean", "sum", "both"],
+    )
+)
+
+
+@pytest.mark.parametrize(("relation", "scores", "reverse", "start", "reduction"), COMBINATIONS)
+def test_explanations_add_up_for_every_combination(relation, scores, reverse, start, reduction):
+    model = DDGK(
+        **{**QUICK, "encoder_epochs": 10, "curve": (1, 4)},
+        relation=relation,
+        scores=scores,
+        reverse=reverse,
+        start=start,
+        reduction=reduction,
+    ).fit(GRAPHS[:2])
+    assert_explanations_add_up(model, model.transform(GRAPHS[:2]))
+
+
+def assert_explanations_add_up(model, found):
+    shape = (len(found), len(model.sources_), len(model.channels_), len(model.steps_))
+    grid = found.reshape(shape)
+    for target, source in ((1, 0), (0, 1)):
+        why = model.explain(GRAPHS[target], source)
+        parts = [why] if why.mirror is None else [why, why.mirror]
+        total = sum(part.nodes.sum(-1) - part.baseline for part in parts)
+        scale = max(1.0, float(np.abs(grid[target, source]).max()))
+        assert np.abs(total - grid[target, source]).max() < 1e-6 * scale
+        np.testing.assert_allclose(why.divergence, total)
+        n_nodes = GRAPHS[target].n_nodes
+        assert why.entries.shape == (2, n_nodes, n_nodes)
+        for channel, place in (("edges", 0), ("non_edges", 1)):
+            if channel in why.channels:
+                share = why.nodes[why.channels.index(channel), -1].sum()
+                assert abs(why.entries[place].sum() - share) < 1e-6 * scale
+        assert why.attention.shape == (n_nodes, why.source.n_nodes)
+        np.testing.assert_allclose(why.attention.sum(1), 1, atol=1e-5)
+
+
+def test_per_edge_shares_add_up_to_the_channel():
+    model = DDGK(**QUICK).fit(GRAPHS)
+    why = model.explain(GRAPHS[2], 1)
+    assert sum(why.by_edge().values()) == pytest.approx(
+        why.nodes[why.channels.index("edges"), -1].sum(), abs=1e-9
+    )
+    assert sum(why.by_node("edges").values()) == pytest.approx(
+        why.nodes[why.channels.index("edges"), -1].sum(), abs=1e-9
+    )
+    assert sum(why.by_node().values()) == pytest.approx(why.nodes[:, -1].sum(), abs=1e-9)
+    with pytest.raises(KeyError, match="there are edges, non_edges"):
+        why.by_node("nothing")
+
+
+def test_profiles_average_to_the_divergence():
+    model = DDGK(**QUICK, baseline="none").fit(GRAPHS)
+    for graph, row in zip(GRAPHS, model.transform(GRAPHS), strict=True):
+        profiles = model.node_profiles(graph)
+        assert profiles.shape == (graph.n_nodes, len(row))
+        np.testing.assert_allclose(profiles.mean(0), row, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        Graph(1, []),
+        Graph(4, []),
+        Graph(5, [(0, 1)]),
+        Graph(6, [(0, 1), (1, 2), (3, 4), (4, 5)]),
+        Graph(2, [(0, 1)]),
+    ],
+    ids=["one node", "no edges", "isolated nodes", "two components", "one edge"],
+)
+def test_odd_graphs_work_as_target_and_as_source(graph):
+    ring = Graph(5, [(i, (i + 1) % 5) for i in range(5)])
+    for settings in ({}, {"reverse": "free"}, {"relation": "closeness"}):
+        model = DDGK(**{**QUICK, **settings}).fit([graph, ring])
+        found = model.transform([graph, ring])
+        assert np.isfinite(found).all()
+        assert (found.reshape(2, 2, -1)[0, 0] == 0).all()
+
+
+def test_isolated_nodes_with_labels_work():
+    graphs = [
+        Graph(3, [(0, 1)], node_labels="aab", edge_labels="x"),
+        Graph(4, [], node_labels="abab", edge_labels=[]),
+    ]
+    assert np.isfinite(DDGK(**QUICK).fit_transform(graphs)).all()
+
+
+def test_five_hundred_nodes_work():
+    import networkx as nx
+
+    big = nx.barabasi_albert_graph(500, 2, seed=0)
+    model = DDGK(**{**QUICK, "encoder_epochs": 5, "curve": (1, 2)}).fit([nx.cycle_graph(6), big])
+    assert np.isfinite(model.transform([big])).all()
+
+
+def test_divergence_to_infinity_names_the_pair():
+    ring, star = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)], name="ring"), Graph(3, [(0, 1)])
+    with pytest.raises(NonFiniteLossError, match=r"encoder of graph 0 \('ring'\) diverged"):
+        DDGK(**{**QUICK, "encoder_rate": 1e38}).fit([ring, star])
+    assert issubclass(NonFiniteLossError, DDGKError)

@@ -1,0 +1,128 @@
+"""Options that several commands share, and how their text becomes a value.
+
+The choices are spelled out here, since the modules that hold them are slow to import; a test
+compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+import typer
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "preset": ("default", "paper", "authors"),
+    "relation": ("node_to_edges", "closeness"),
+    "scores": ("linear", "tanh"),
+    "reverse": ("tied", "free"),
+    "start": ("equivariant", "glorot"),
+    "reduction": ("mean", "sum", "both"),
+    "output": ("channels", "total", "edges"),
+    "baseline": ("source", "target", "none"),
+    "directed": ("error", "undirected"),
+    "self_loops": ("error", "drop"),
+    "parallel_edges": ("error", "merge"),
+    "weights": ("error", "ignore", "keep"),
+    "unseen_labels": ("error", "ignore"),
+    "attributes": ("ignore", "keep", "shift"),
+}
+
+FAMILIES = ("node_labels", "edge_labels", "attributes")
+
+
+def choice(name: str, text: str, *, default: str | None = None) -> Any:
+    """Return an option that takes one of a few words; default: what is said to hold without it."""
+    allowed = CHOICES[name]
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in allowed:
+            raise typer.BadParameter(f"must be one of {', '.join(allowed)}, not {value!r}")
+        return value
+
+    return typer.Option(
+        metavar="|".join(allowed),
+        help=text,
+        callback=check,
+        show_default=False if default is None else default,
+    )
+
+
+def numbers(text: str | None) -> tuple[int, ...] | None:
+    """Read whole numbers separated by commas.
+
+    >>> numbers("1,2,5")
+    (1, 2, 5)
+    """
+    if text is None:
+        return None
+    try:
+        return tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise typer.BadParameter(f"must be numbers such as 1,2,5, not {text!r}") from None
+
+
+def family_names(text: str | None) -> str | tuple[str, ...] | None:
+    """Read "auto", "none", or names separated by commas.
+
+    >>> family_names("node_labels,edge_labels")
+    ('node_labels', 'edge_labels')
+    """
+    if text is None or text in ("auto", "none"):
+        return text
+    names = tuple(part.strip() for part in text.split(","))
+    unknown = [name for name in names if name not in FAMILIES]
+    if unknown:
+        listed = ", ".join(FAMILIES)
+        raise typer.BadParameter(f"must be auto, none, or some of {listed}, not {unknown[0]!r}")
+    return names
+
+
+def checked(read: Callable[[str | None], Any]) -> Callable[[str | None], str | None]:
+    """Return a callback that refuses, as a mistake in usage, text that `read` cannot read."""
+
+    def check(value: str | None) -> str | None:
+        read(value)
+        return value
+
+    return check
+
+
+Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
+Jobs = Annotated[int, typer.Option(min=1, help="Threads; results do not depend on it.")]
+
+Families = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        callback=checked(family_names),
+        help=f"Which labels to read: auto, none, or some of {', '.join(FAMILIES)}, with commas.",
+        show_default="auto",
+    ),
+]
+
+NodeLabels = Annotated[
+    str | None,
+    typer.Option(metavar="KEY", help="The key of node labels in .gml, .graphml and .json files."),
+]
+EdgeLabels = Annotated[
+    str | None,
+    typer.Option(metavar="KEY", help="The key of edge labels in those files."),
+]
+NodeAttributes = Annotated[
+    str | None,
+    choice("attributes", "Node attributes of sets in TU format.", default="ignore"),
+]
+Directed = Annotated[
+    str | None, choice("directed", "What to do with directed graphs.", default="error")
+]
+SelfLoops = Annotated[
+    str | None, choice("self_loops", "What to do with self-loops.", default="error")
+]
+ParallelEdges = Annotated[
+    str | None, choice("parallel_edges", "What to do with repeated edges.", default="error")
+]
+Weights = Annotated[
+    str | None, choice("weights", "What to do with edge weights other than 1.", default="error")
+]

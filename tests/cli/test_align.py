@@ -1,0 +1,100 @@
+import csv
+import json
+
+import pytest
+
+from ddgk.alignment import ALIGNING
+
+QUICK = ("--restarts", "2", "--steps", "20")
+
+
+@pytest.fixture
+def _quick(monkeypatch):
+    """Train encoders hardly at all, where what is found does not matter."""
+    monkeypatch.setattr("ddgk.alignment.ALIGNING", ALIGNING.changed(encoder_epochs=5))
+
+
+@pytest.mark.usefixtures("molecules")
+def test_the_table_and_the_verdict(run):
+    said = run("align", "molecules.json:0", "molecules.json:0", "--restarts", 2).stdout
+    assert "target (3 nodes, 2 edges) onto source (3 nodes, 2 edges)" in said
+    assert "read: node labels, edge labels" in said
+    assert "edge correctness 1.00: 2 of 2 edges" in said
+    assert "the graphs are isomorphic" in said
+    rows = [line.split() for line in said.splitlines() if line.startswith("│")]
+    assert [(row[1], row[3], row[7:9]) for row in rows] == [
+        ("0", "0", ["C", "C"]),
+        ("1", "1", ["C", "C"]),
+        ("2", "2", ["O", "O"]),
+    ]
+
+
+@pytest.mark.usefixtures("rings", "_quick")
+def test_no_isomorphism_is_not_claimed_to_be_a_proof(run):
+    said = run("align", "rings:0", "rings:2", *QUICK).stdout
+    assert "read: structure alone" in said
+    assert "no isomorphism found (which does not prove that there is none)" in said
+
+
+@pytest.mark.usefixtures("molecules", "_quick")
+def test_labels_can_be_left_out(run):
+    said = run("align", "molecules.json:0", "molecules.json:1", "--families", "none", *QUICK)
+    assert "read: structure alone" in said.stdout
+
+
+@pytest.mark.usefixtures("rings", "_quick")
+def test_files_by_their_ending(run, folder):
+    names = ("x.json", "x.csv", "x.svg", "x.png", "x.pdf")
+    outs = [word for name in names for word in ("-o", name)]
+    said = run("align", "rings:0", "rings:1", *QUICK, *outs).stdout
+    assert all(f"wrote {name}" in said for name in names)
+    found = json.loads((folder / "x.json").read_text())
+    rows = list(csv.DictReader((folder / "x.csv").read_text().splitlines()))
+    assert [(row["target"], row["source"]) for row in rows] == [
+        (str(pair["target"]), str(pair["source"])) for pair in found["matching"]
+    ]
+    assert [float(row["confidence"]) for row in rows] == [
+        pair["confidence"] for pair in found["matching"]
+    ]
+    starts = {"x.svg": b"<?xml", "x.png": b"\x89PNG", "x.pdf": b"%PDF"}
+    assert all((folder / name).read_bytes().startswith(s) for name, s in starts.items())
+
+
+@pytest.mark.usefixtures("rings", "_quick")
+def test_quiet_and_repeatable(run, folder):
+    for name in ("x.json", "y.json"):
+        words = ("--seed", 3, "--relation", "node_to_edges", "--quiet", "-o", name)
+        assert run("align", "rings:1", "rings:2", *QUICK, *words).output == ""
+    assert (folder / "x.json").read_bytes() == (folder / "y.json").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("rings", "rings:0"), "rings holds 4 graphs; pick one, from rings:0 to rings:3"),
+        (("rings:9", "rings:0"), "rings has no graph 9"),
+        (("rings:0", "nowhere.gml"), "nowhere.gml: there is no such file"),
+        (("rings:0", "rings:1", "-o", "taken.csv"), "taken.csv exists"),
+        (("MUTAG:3", "rings:1"), "data set 'MUTAG' is not on this machine"),
+    ],
+)
+@pytest.mark.usefixtures("rings")
+def test_bad_input_is_one_line_and_writes_nothing(words, message, fails, folder):
+    (folder / "taken.csv").write_text("mine")
+    assert message in fails("align", *words)
+    assert (folder / "taken.csv").read_text() == "mine"
+
+
+@pytest.mark.usefixtures("rings")
+def test_the_wrong_ending_is_a_mistake_in_usage(run):
+    said = run("align", "rings:0", "rings:1", "-o", "x.npy", code=2).stderr
+    assert "must end in one of .json, .csv, .svg, .png, .pdf" in said
+
+
+@pytest.mark.usefixtures("rings")
+def test_a_missing_library_is_said_before_the_work(fails, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    said = fails("align", "rings:0", "rings:1", "-o", "x.svg", "--restarts", 100_000)
+    assert "pip install 'ddgk[plots]'" in said

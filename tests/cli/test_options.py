@@ -1,0 +1,48 @@
+import inspect
+
+import pytest
+
+from ddgk.attributes import FAMILIES, UNSEEN
+from ddgk.cli import options
+from ddgk.cli.embed import embed
+from ddgk.estimator import DDGK
+from ddgk.graphs import policies
+from ddgk.method import CHOICES, PRESETS
+
+
+def test_choices_are_those_of_the_library():
+    library = CHOICES | policies.CHOICES | {"unseen_labels": UNSEEN, "preset": tuple(PRESETS)}
+    for name, allowed in options.CHOICES.items():
+        if name != "attributes":
+            assert sorted(allowed) == sorted(library[name]), name
+    assert set(options.FAMILIES) == set(FAMILIES)
+
+
+def test_attribute_choices_are_those_of_the_reader():
+    from ddgk.datasets.tu import read_tu
+
+    said = inspect.getdoc(read_tu)
+    assert all(f'"{word}"' in said for word in options.CHOICES["attributes"])
+
+
+def test_options_of_embed_are_called_as_in_the_library():
+    known = set(inspect.signature(DDGK).parameters)
+    own = {"ctx", "graphs", "out", "seed", "jobs", "force", "quiet", "model", "save_model"}
+    reading = {"node_labels", "edge_labels", "attributes"}
+    named = set(inspect.signature(embed).parameters) - own - reading - {"sources"}
+    assert named <= known
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--relation", "adjacency"), "must be one of node_to_edges, closeness, not 'adjacency'"),
+        (("--output", "x.npy"), "must be one of channels, total, edges"),
+        (("--families", "node_labels,colours"), "not 'colours'"),
+        (("--curve", "1,two"), "must be numbers such as 1,2,5, not '1,two'"),
+        (("--sources", "0"), "'--sources'"),
+        (("--jobs", "many"), "'--jobs'"),
+    ],
+)
+def test_values_that_cannot_be_are_mistakes_in_usage(words, message, run, rings):
+    assert message in run("embed", rings, "-o", "x.npy", *words, code=2).stderr

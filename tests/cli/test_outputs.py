@@ -62,8 +62,8 @@ def test_outputs_are_refused_before_the_work(folder, monkeypatch):
         check_output(folder / "folder.csv", TABLES, force=True)
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         check_output(folder / "none" / "x.csv", TABLES, force=False)
+    monkeypatch.setattr("os.access", lambda *_: False)
     with pytest.raises(PermissionError, match="cannot be written into the folder"):
-        monkeypatch.setattr("os.access", lambda *_: False)
         check_output(folder / "y.csv", TABLES, force=False)
     with pytest.raises(typer.BadParameter, match="must end in one of"):
         check_output(folder / "x.xlsx", TABLES, force=False)

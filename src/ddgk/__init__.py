@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ddgk import datasets, errors, graphs, kernel
+    from ddgk import datasets, errors, graphs, kernel, plots
     from ddgk.alignment import Alignment, align
     from ddgk.estimator import DDGK
     from ddgk.explanation import Explanation
@@ -30,6 +30,7 @@ __all__ = [
     "errors",
     "graphs",
     "kernel",
+    "plots",
 ]
 
 _HOME = {

@@ -43,7 +43,8 @@ class Alignment:
     attention : array of shape (n_target_nodes, n_source_nodes)
         Where each target node attends; rows sum to 1.
     loss : float
-        How badly the attention reconstructs the target, 0 being perfect.
+        How badly the attention reconstructs the target. Of structure alone 0 is perfect; labels
+        add the entropy of what surrounds the nodes, which no alignment can lower.
     losses : array of shape (n_restarts,)
         Of every start; `loss` is the least.
     families : tuple of str

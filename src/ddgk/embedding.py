@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,11 @@ def embed(
 
 @contextmanager
 def progress(what: str, total: int, unit: str, verbose: bool) -> Iterator[Advance]:
-    """Show a bar with what is done and the time left while the work lasts, if it is wanted."""
+    """Show a bar with what is done and the time left, if it is wanted.
+
+    Where nobody can watch a bar move, in a log file or a notebook's output, a line at the end says
+    what was done.
+    """
     if not verbose:
         yield lambda _: None
         return
@@ -52,6 +57,12 @@ def progress(what: str, total: int, unit: str, verbose: bool) -> Iterator[Advanc
         TimeRemainingColumn,
     )
 
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        began = perf_counter()
+        yield lambda _: None
+        console.print(f"{what}: {total} {unit} in {perf_counter() - began:.1f} s")
+        return
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -61,7 +72,7 @@ def progress(what: str, total: int, unit: str, verbose: bool) -> Iterator[Advanc
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as bar:
+    with Progress(*columns, console=console) as bar:
         task = bar.add_task(what, total=total)
         yield lambda done: bar.advance(task, done)
 

@@ -6,8 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from ddgk.engine import make_engine
+
+# How long an example takes depends on who else is on the machine.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 ENGINES = ("torch",)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -21,17 +20,6 @@ TOY = {
     "edge_labels": "0\n0\n1\n1\n0\n0\n2\n2\n0\n0\n",
     "node_attributes": "0.5, -1\n1, 0\n2, 3\n0, 0\n1e1, -2.5\n0, 0\n7, 1\n",
 }
-
-
-@pytest.fixture(scope="session")
-def data_folder() -> Path:
-    """The folder of published data: DDGK_DATA, or shared/data beside the repository."""
-    named = os.environ.get("DDGK_DATA")
-    beside = Path(__file__).parents[3] / "shared" / "data"
-    folder = Path(named) if named else beside
-    if not (folder / "tu").is_dir():
-        pytest.skip(f"the published data is not at {folder}; set DDGK_DATA to its folder")
-    return folder
 
 
 @pytest.fixture(autouse=True)

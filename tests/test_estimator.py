@@ -31,11 +31,11 @@ STARS = [nx.star_graph(n) for n in range(4, 12)]
 def test_shape_and_names():
     model = DDGK(**QUICK)
     found = model.fit_transform(GRAPHS)
-    assert found.shape == (8, 2 * 6 * 2)
+    assert found.shape == (8, 2 * 12 * 2)
     names = model.get_feature_names_out()
-    assert len(names) == len(set(names)) == 24
+    assert len(names) == len(set(names)) == 48
     assert names[0] == "source0/edges/1"
-    assert names[-1] == "source1/edge_labels.reverse/5"
+    assert names[-1] == "source1/edge_labels.reverse.sum/5"
     assert (model.channels_[0], model.steps_) == ("edges", (1, 5))
     assert [GRAPHS[i] for i in model.source_indices_] == model.sources_
 
@@ -50,7 +50,7 @@ def test_parameters_are_kept_as_given_and_cloned():
     assert not hasattr(clone(model), "sources_")
     assert set(inspect.signature(DDGK).parameters) == set(model.get_params())
     model.set_params(n_sources=1)
-    assert model.fit_transform(GRAPHS).shape[1] == 1 * 4 * 2
+    assert model.fit_transform(GRAPHS).shape[1] == 1 * 8 * 2
 
 
 def test_fit_neither_changes_nor_keeps_the_input():
@@ -101,7 +101,7 @@ def test_tags_and_repr():
 def test_pandas_output():
     frame = DDGK(**QUICK).set_output(transform="pandas").fit_transform(GRAPHS)
     assert list(frame.columns)[:1] == ["source0/edges/1"]
-    assert frame.shape == (8, 24)
+    assert frame.shape == (8, 48)
 
 
 def test_pipeline_cross_validation_and_search():

@@ -13,6 +13,7 @@ def test_presets_are_what_they_say():
     assert default == Method()
     assert (default.reverse, default.start, default.scores) == ("tied", "equivariant", "linear")
     assert (default.curve, default.rate, default.baseline) == (CURVE, 0.15, "source")
+    assert (default.reduction, default.output) == ("both", "channels")
     for published in (paper, authors):
         assert (published.dimension, published.encoder_training.width, published.depth) == (
             4,

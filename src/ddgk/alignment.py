@@ -28,6 +28,7 @@ ALIGNING = Method(
     start="glorot",
     rate=0.1,
     curve=(300,),
+    reduction="mean",
     output="total",
     baseline="none",
 )

@@ -84,7 +84,7 @@ symmetric, precision
     >>> graphs += [networkx.star_graph(n) for n in (4, 5, 6)]
     >>> model = ddgk.DDGK(n_sources=2, encoder_epochs=100, random_state=0)
     >>> model.fit_transform(graphs).shape
-    (6, 36)
+    (6, 72)
     >>> model.get_feature_names_out()[:2].tolist()
     ['source0/edges/1', 'source0/edges/2']
     """
@@ -223,7 +223,7 @@ symmetric, precision
         >>> graphs = [networkx.cycle_graph(5), networkx.star_graph(4)]
         >>> model = ddgk.DDGK(encoder_epochs=100, random_state=0).fit(graphs)
         >>> why = model.explain(networkx.path_graph(4), source=1)
-        >>> row = model.transform([networkx.path_graph(4)]).reshape(2, 2, 9)
+        >>> row = model.transform([networkx.path_graph(4)]).reshape(2, 4, 9)
         >>> bool(abs(why.nodes.sum(-1) - why.baseline - row[1]).max() < 1e-9)
         True
         """

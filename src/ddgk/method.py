@@ -99,7 +99,7 @@ class Method:
     coefficients: float | Mapping[str, float] = 1.0
     smoothing: float = 0.01
     surroundings: str = "pooled"
-    reduction: str = "mean"
+    reduction: str = "both"
     output: str = "channels"
     baseline: str = "source"
     symmetric: bool = False
@@ -240,7 +240,12 @@ def _require(
 
 
 _PUBLISHED = Method(
-    reverse="free", start="glorot", rate=0.01, smoothing=0.0, surroundings="two_hop"
+    reverse="free",
+    start="glorot",
+    rate=0.01,
+    smoothing=0.0,
+    surroundings="two_hop",
+    reduction="mean",
 )
 
 PRESETS: dict[str, Method] = {

@@ -187,7 +187,9 @@ def test_divergence_and_its_baseline(engine64):
     The edge seen through itself has Y = ln 3 too, and 2 of 4 entries are edges:
         D'(S||S) = (1/2 ln(4/3), 1/2 ln 4),  so D(T||S) = (-1/18 ln(4/3), 1/18 ln 4), D(S||S) = 0.
     """
-    method = Method(curve=(0,), dimension=1, width=1, depth=1, precision="float64")
+    method = Method(
+        curve=(0,), dimension=1, width=1, depth=1, reduction="mean", precision="float64"
+    )
     scorer = Scorer(method, Reader("node_to_edges"), engine64, seed=0)
     path, edge = Graph(3, [(0, 1), (1, 2)]), Graph(2, [(0, 1)])
     encoders = [Encoder(edge, np.arange(2), 0, Source(WEIGHTS))]

@@ -14,19 +14,15 @@ from ddgk.engine import make_engine
 settings.register_profile("patient", deadline=None)
 settings.load_profile("patient")
 
-ENGINES = ("torch",)
+ENGINES = ("fused", "torch")
 
 
 @pytest.fixture(params=ENGINES)
 def engine64(request):
     """Every engine, in double precision."""
+    if request.param == "torch":
+        pytest.importorskip("torch", reason="the torch engine needs torch")
     return make_engine(request.param, precision="float64")
-
-
-@pytest.fixture(params=ENGINES)
-def engine32(request):
-    """Every engine, in single precision."""
-    return make_engine(request.param, precision="float32")
 
 
 @pytest.fixture(scope="session")

@@ -182,8 +182,9 @@ def test_policies_let_them_in():
 def test_unseen_labels_follow_their_policy():
     new = Graph(3, [(0, 1), (1, 2)], node_labels=[0, 99, 0], edge_labels=[0, 0], name="new")
     model = DDGK(**QUICK).fit(GRAPHS)
-    with pytest.raises(LabelError, match=r"graph 'new'.*node label 99.*unseen_labels=\"ignore\""):
-        model.transform([new])
+    message = r"graph 1 \('new'\).*node label 99.*unseen_labels=\"ignore\""
+    with pytest.raises(LabelError, match=message):
+        model.transform([GRAPHS[0], new])
     assert np.isfinite(model.set_params(unseen_labels="ignore").transform([new])).all()
     with pytest.raises(LabelError, match="no node labels"):
         model.transform([Graph(2, [(0, 1)])])

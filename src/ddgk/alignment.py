@@ -20,6 +20,7 @@ from ddgk.engine import make_engine
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph
+from ddgk.graphs.graph import describe
 from ddgk.method import Method
 from ddgk.reading import Reader
 
@@ -216,7 +217,8 @@ def align(
     )
     entropies = (reading.entropies @ reading.problem.unit_weights)[:, None]
     losses = np.array([scorer.reported(o.channels.T, entropies, reading)[0, -1] for o in outcomes])
-    refuse_non_finite(losses, [(0, 0)] * restarts, pair[:1], [encoder], rate)
+    target_name = describe(pair[0].name)
+    refuse_non_finite(losses, [(0, 0)] * restarts, [target_name], [encoder], rate)
     best = int(np.argmin(losses))
     learned = outcomes[best].attention
     assert learned is not None

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ddgk.encoder import Encoder, train_encoders
 from ddgk.engine.problem import Engine, Outcome
 from ddgk.errors import NonFiniteLossError
-from ddgk.graphs.graph import Graph, describe
+from ddgk.graphs.graph import Graph, at_position, describe
 from ddgk.method import Method
 from ddgk.reading import Reader, Reading
 
@@ -138,15 +138,20 @@ class Scorer:
         return np.zeros((len(encoders), len(self.channels), len(self.method.curve)))
 
     def divergences(
-        self, targets: Sequence[Graph], encoders: Sequence[Encoder], baselines: Array
+        self,
+        targets: Sequence[Graph],
+        encoders: Sequence[Encoder],
+        baselines: Array,
+        places: Sequence[int] | None = None,
     ) -> Array:
         """Return D of all targets against all sources, (n_targets, n_sources, channels, steps).
 
-        baselines: as `baselines` returned them. For the baseline "target" and for symmetric
-        divergences an encoder of every target is trained too.
+        baselines: as `baselines` returned them. places: where the caller has the targets, for
+        messages. For the baseline "target" and for symmetric divergences an encoder of every target
+        is trained too.
         """
         sources = [encoder.graph for encoder in encoders]
-        grid = self._all_losses(targets, encoders) - baselines
+        grid = self._all_losses(targets, encoders, places) - baselines
         if self.method.baseline != "target" and not self.method.symmetric:
             return grid
         own = self.encode(targets)
@@ -162,15 +167,25 @@ class Scorer:
             grid += mirrored.swapaxes(0, 1)
         return grid
 
-    def _all_losses(self, targets: Sequence[Graph], encoders: Sequence[Encoder]) -> Array:
+    def _all_losses(
+        self,
+        targets: Sequence[Graph],
+        encoders: Sequence[Encoder],
+        places: Sequence[int] | None = None,
+    ) -> Array:
         """Return D' of all targets against all sources; equal readings are trained once."""
-        readings = [self.read(graph) for graph in targets]
+        known = range(len(targets)) if places is None else places
+        readings = []
+        for place, graph in zip(known, targets, strict=True):
+            with at_position(place):
+                readings.append(self.read(graph))
         first: dict[str, int] = {}
         shared = [first.setdefault(r.digest, place) for place, r in enumerate(readings)]
         distinct = sorted(first.values())
         pairs = [(t, s) for t in distinct for s in range(len(encoders))]
         losses = self.losses(readings, encoders, pairs)
-        refuse_non_finite(losses, pairs, targets, encoders, self.method.rate)
+        named = [describe(graph.name, place) for place, graph in zip(known, targets, strict=True)]
+        refuse_non_finite(losses, pairs, named, encoders, self.method.rate)
         grid: Array = losses.reshape(len(distinct), len(encoders), *losses.shape[1:])
         return grid[np.searchsorted(distinct, shared)]
 
@@ -178,17 +193,17 @@ class Scorer:
 def refuse_non_finite(
     losses: Array,
     pairs: Sequence[Pair],
-    targets: Sequence[Graph],
+    targets: Sequence[str],
     encoders: Sequence[Encoder],
     rate: float,
 ) -> None:
-    """Raise when a pair diverged, and say which."""
+    """Raise when a pair diverged, and say which; targets are given as messages call them."""
     broken = ~np.isfinite(losses).reshape(len(pairs), -1).all(axis=1)
     if broken.any():
         t, s = pairs[int(np.argmax(broken))]
         raise NonFiniteLossError(
-            f"target {describe(targets[t].name, t)} against source "
-            f"{describe(encoders[s].graph.name, s)}: the loss became inf or nan; "
+            f"target {targets[t]} against source {describe(encoders[s].graph.name, s)}: "
+            "the loss became inf or nan; "
             f"lower rate (it is {rate:g})"
         )
 

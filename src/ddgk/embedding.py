@@ -32,7 +32,8 @@ def embed(
     grid = np.empty((len(targets), *shape))
     with progress("Scoring", len(targets) * len(encoders), "pairs", verbose) as advance:
         for tile in plan_tiles([graph.n_nodes for graph in targets], len(encoders)):
-            grid[tile] = scorer.divergences([targets[i] for i in tile], encoders, baselines)
+            chosen = [targets[i] for i in tile]
+            grid[tile] = scorer.divergences(chosen, encoders, baselines, tile)
             advance(len(tile) * len(encoders))
     return grid
 

@@ -54,8 +54,9 @@ symmetric, precision
         Policies for input that is not a simple graph (see `ddgk.graphs.Policies`).
     unseen_labels : {"error", "ignore"}
         For a label at `transform` that `fit` did not see; "ignore" gives it no mass.
-    engine : {"auto", "torch"}
-        What trains.
+    engine : {"auto", "fused", "torch"}
+        What trains: the fused engine on the CPU, or torch (extra `torch`), which is the one for
+        GPUs. Results agree but for rounding. "auto": fused on the CPU, torch elsewhere.
     device : str
         "cpu", or "cuda" for the torch engine on a GPU.
     random_state : int, RandomState instance or None

@@ -169,4 +169,8 @@ def test_divergence_to_infinity_names_the_pair():
     ring, star = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)], name="ring"), Graph(3, [(0, 1)])
     with pytest.raises(NonFiniteLossError, match=r"encoder of graph 0 \('ring'\) diverged"):
         DDGK(**{**QUICK, "encoder_rate": 1e38}).fit([ring, star])
+    with pytest.raises(NonFiniteLossError, match=r"target graph \d.* against source graph 0.*rate"):
+        DDGK(**{**QUICK, "rate": 1e38, "reduction": "sum", "start": "glorot"}).fit_transform(
+            [ring, star]
+        )
     assert issubclass(NonFiniteLossError, DDGKError)

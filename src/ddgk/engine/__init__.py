@@ -5,7 +5,7 @@ from __future__ import annotations
 from ddgk.engine.problem import Engine
 from ddgk.errors import MissingExtraError, ParameterError
 
-ENGINES = ("auto", "torch")
+ENGINES = ("auto", "fused", "torch")
 
 
 def make_engine(
@@ -13,17 +13,27 @@ def make_engine(
 ) -> Engine:
     """Return the engine of that name; its library is imported here and not before.
 
+    "auto" is the fused engine on the CPU and torch on every other device.
+
     Examples
     --------
-    >>> make_engine("torch", precision="float64").precision
-    'float64'
+    >>> make_engine("auto", precision="float64")
+    FusedEngine(precision='float64', threads=1)
     """
     if name not in ENGINES:
         raise ParameterError(f"engine must be one of {', '.join(map(repr, ENGINES))}, not {name!r}")
-    try:
-        from ddgk.engine.torch import TorchEngine
-    except ModuleNotFoundError as error:
-        raise MissingExtraError(
-            "training needs torch, which is not installed; pip install 'ddgk[torch]'"
-        ) from error
-    return TorchEngine(precision, device, threads)
+    if name == "fused" and device != "cpu":
+        raise ParameterError(
+            f"the fused engine runs on the CPU, not on {device!r}; pass engine='torch'"
+        )
+    if name == "torch" or device != "cpu":
+        try:
+            from ddgk.engine.torch import TorchEngine
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(
+                "this engine needs torch, which is not installed; pip install 'ddgk[torch]'"
+            ) from error
+        return TorchEngine(precision, device, threads)
+    from ddgk.engine.fused import FusedEngine
+
+    return FusedEngine(precision, threads)

@@ -1,0 +1,242 @@
+"""What the kernels are given: flat arrays by name, with their shapes.
+
+"lanes" counts as LANES numbers beside each other. With eight pairs in the lanes, a row is a unit
+(of eight targets); with one pair alone, a row is eight units of its target.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.engine.fused.lanes import LANES
+
+LINE = 64  # bytes in a line of the cache
+
+
+def aligned(*shape: int, precision: Any) -> NDArray[Any]:
+    """Return a flat array of zeros for that shape that starts at a line of the cache.
+
+    Lanes then never straddle two lines, which would halve the speed of products.
+    """
+    size = prod(shape) * np.dtype(precision).itemsize
+    memory = np.zeros(size + LINE, dtype=np.uint8)
+    start = -memory.ctypes.data % LINE
+    return memory[start : start + size].view(precision)
+
+
+def flat(array: Any, precision: Any) -> NDArray[Any]:
+    """Copy an array into a flat, aligned one."""
+    values = np.asarray(array)
+    result = aligned(values.size, precision=precision)
+    result[:] = values.reshape(-1)
+    return result
+
+
+class Memory:
+    """Room that a thread uses for one group after the other, so that it stays in the cache."""
+
+    def __init__(self, precision: Any) -> None:
+        self.precision = precision
+        self._room = aligned(0, precision=precision)
+        self._taken = 0
+
+    def begin(self, size: int) -> None:
+        """Forget the last group, and have room for `size` numbers at least."""
+        if size > len(self._room):
+            self._room = aligned(size, precision=self.precision)
+        self._taken = 0
+
+    def take(self, *shape: int) -> NDArray[Any]:
+        """Return a flat array for that shape, aligned; what it holds is left from before."""
+        size = prod(shape)
+        result = self._room[self._taken : self._taken + size]
+        line = LINE // self._room.itemsize
+        self._taken += -(-size // line) * line
+        return result
+
+
+class Entries(NamedTuple):
+    """A sparse matrix row by row, or column by column: places[starts[i]:starts[i + 1]]."""
+
+    starts: NDArray[np.int64]
+    places: NDArray[np.int64]
+    values: NDArray[Any]
+
+
+class Sizes(NamedTuple):
+    """The sizes of a group; K is how many numbers are known of a unit and of a node."""
+
+    rows: int  # of units
+    node_rows: int
+    n_nodes: int  # n_t
+    n_source_units: int  # u_s
+    n_source_nodes: int  # n_s
+    dimension: int  # d
+    width: int  # h
+    depth: int  # L
+    n_known: int  # K
+    n_reverse: int  # columns of the reverse attention: n_s, and 1 for r if it is free
+    n_families: int
+    block: int  # rows that are taken through the encoder together
+
+
+class Settings(NamedTuple):
+    """What is trained, and how."""
+
+    alone: bool
+    tied: bool
+    bends: bool  # tanh on the scores
+    low_rank: bool
+    trains_labels: bool  # some coefficient is not 0
+    rate: float
+    smoothing: float
+
+
+class SourceArrays(NamedTuple):
+    """A frozen encoder, as numbers that all lanes share."""
+
+    table: NDArray[Any]  # E, (u_s, d)
+    network: NDArray[Any]  # W_1, b_1, ...
+    output: NDArray[Any]  # W_o, (h, n_s)
+    output_bias: NDArray[Any]  # b_o, (n_s)
+    lift: NDArray[Any]  # (K, n_reverse): M = (reverse attention) lift^T
+    by_label: Entries  # Q_u, labels of all families the source has, column by column
+    by_unit: Entries  # the same row by row
+
+
+class TargetArrays(NamedTuple):
+    """Eight targets, or one alone."""
+
+    relation: NDArray[Any]  # B, (rows, n_t) lanes; one alone: empty
+    related: Entries  # B row by row; eight targets: empty
+    structure_factors: NDArray[Any]  # unit weight / size of the structure loss, (rows) lanes
+    label_factors: NDArray[Any]  # unit weight / size of the label losses, (rows) lanes
+    unit_weights: NDArray[Any]  # (rows) lanes
+    column_weights: NDArray[Any]  # node weights, (n_t) lanes
+    node_weights: NDArray[Any]  # (node_rows) lanes
+    scales: NDArray[np.float64]  # what the two losses are divided by, (2) lanes
+    around: NDArray[Any]  # Q_s, (rows, labels of the target) lanes
+    contributions: NDArray[Any]  # w C, (n_t, labels of the target) lanes; one alone: empty
+    by_label: Entries  # w C column by column; eight targets: empty
+    by_node: Entries  # the same row by row
+    reverse_starts: NDArray[np.int64]  # which labels belong to which family, (n_families + 1)
+
+
+class LabelArrays(NamedTuple):
+    """What joins target and source labels, and what all pairs share about families."""
+
+    observed: NDArray[Any]  # Q_u of the target at labels of the source, (rows, labels) lanes
+    missing: NDArray[Any]  # what of Q_u the source has no label for, (rows, n_families) lanes
+    attention_starts: NDArray[np.int64]  # (n_families + 1)
+    widths: NDArray[np.int64]  # k of each family
+    coefficients: NDArray[np.float64]  # c_f
+
+
+class Plan(NamedTuple):
+    """What is reported: shares[step, report] of each step's losses in each report."""
+
+    last: int
+    records: NDArray[np.bool_]  # (last + 1): whether any report needs the step
+    shares: NDArray[np.float64]  # (last + 1, n_report)
+    cost_shares: NDArray[np.float64]  # (last + 1): of the entries' costs; 0 without detail
+
+
+class State(NamedTuple):
+    """What trains."""
+
+    scores: NDArray[Any]  # A, (rows, u_s) lanes
+    attention: NDArray[Any]  # P
+    scores_mean: NDArray[Any]
+    scores_square: NDArray[Any]
+    reverse: NDArray[Any]  # (R^T | r), (node_rows, n_s + 1) lanes; tied: empty
+    reverse_mean: NDArray[Any]
+    reverse_square: NDArray[Any]
+
+
+class Findings(NamedTuple):
+    """What comes out, in float64."""
+
+    terms: NDArray[np.float64]  # (n_report, n_channels, rows) lanes
+    costs: NDArray[np.float64]  # (2, rows, n_t) lanes, or empty
+
+
+class Scratch(NamedTuple):
+    """Room for one step; nothing here outlives it."""
+
+    hidden: NDArray[Any]  # X_0 ... X_L of a block, (L + 1, BLOCK, wide) lanes
+    hidden_slopes: NDArray[Any]
+    predicted: NDArray[Any]  # Z of a block, (BLOCK, K) lanes
+    predicted_slopes: NDArray[Any]
+    nodes: NDArray[Any]  # M, (node_rows, K) lanes
+    nodes_slopes: NDArray[Any]
+    numbers: NDArray[Any]  # M as numbers, (LANES node_rows, K); eight pairs: empty
+    numbers_slopes: NDArray[Any]
+    inputs_slopes: NDArray[Any]  # dL/dX_0, (rows, d) lanes
+    attention_slopes: NDArray[Any]  # dL/dP, (rows, u_s) lanes if tied, else of a block
+    reverse_slopes: NDArray[Any]  # (node_rows, n_reverse) lanes; tied: empty
+    scores: NDArray[Any]  # Y of a block, (BLOCK, n_t) lanes
+    sigmoids: NDArray[Any]  # S of a block
+    relation: NDArray[Any]  # B of a block; eight pairs: empty
+    around: NDArray[Any]  # counts of labels, (BLOCK, labels of the target) lanes
+    labels: NDArray[Any]  # P Q_u, (BLOCK, labels of the source) lanes
+    terms: NDArray[np.float64]  # of one step, (n_channels, rows) lanes
+
+
+def make_scratch(
+    sizes: Sizes, settings: Settings, n_labels: tuple[int, int], memory: Memory
+) -> Scratch:
+    """Make room for a group; n_labels: of the target and of the source."""
+
+    def room(*shape: int, when: bool = True) -> NDArray[Any]:
+        return memory.take(*shape, LANES) if when else memory.take(0)
+
+    wide = max(sizes.dimension, sizes.width) + 1
+    rows, node_rows, known, block = sizes.rows, sizes.node_rows, sizes.n_known, sizes.block
+    free, alone = not settings.tied, settings.alone
+    labelled = sizes.n_families > 0
+    relation = room(block, sizes.n_nodes, when=alone)
+    relation[:] = 0  # entries are placed there and cleared again
+    return Scratch(
+        hidden=room(sizes.depth + 1, block, wide),
+        hidden_slopes=room(sizes.depth + 1, block, wide),
+        predicted=room(block, known, when=not settings.low_rank),
+        predicted_slopes=room(block, known, when=not settings.low_rank),
+        nodes=room(node_rows, known, when=settings.low_rank),
+        nodes_slopes=room(node_rows, known),
+        numbers=room(node_rows, known, when=alone),
+        numbers_slopes=room(node_rows, known, when=alone),
+        inputs_slopes=room(rows, sizes.dimension),
+        attention_slopes=room(rows if settings.tied else block, sizes.n_source_units),
+        reverse_slopes=room(node_rows, sizes.n_reverse, when=free and settings.low_rank),
+        scores=room(block, sizes.n_nodes),
+        sigmoids=room(block, sizes.n_nodes, when=labelled),
+        relation=relation,
+        around=room(block, n_labels[0], when=labelled),
+        labels=room(block, n_labels[1], when=labelled),
+        terms=aligned(2 + 2 * sizes.n_families, rows, LANES, precision=np.float64),
+    )
+
+
+def make_state(sizes: Sizes, settings: Settings, memory: Memory) -> State:
+    """Make room for what trains, all of it 0."""
+    n_reverse_rows = 0 if settings.tied else sizes.node_rows
+    arrays = [memory.take(sizes.rows, sizes.n_source_units, LANES) for _ in range(4)]
+    arrays += [memory.take(n_reverse_rows, sizes.n_reverse, LANES) for _ in range(3)]
+    for array in arrays:
+        array[:] = 0
+    return State(*arrays)
+
+
+def room_needed(sizes: Sizes, n_labels: tuple[int, int]) -> int:
+    """Return how many numbers `make_scratch` and `make_state` take at most."""
+    wide = max(sizes.dimension, sizes.width) + 1
+    longest = max(sizes.n_known, sizes.n_reverse, sizes.n_source_units)
+    by_block = 2 * (sizes.depth + 1) * wide + 2 * sizes.n_known + 3 * sizes.n_nodes + sum(n_labels)
+    by_row = 5 * longest + sizes.dimension
+    by_node = 3 * sizes.n_reverse + 4 * sizes.n_known + longest
+    lanes = sizes.block * (by_block + longest) + sizes.rows * by_row + sizes.node_rows * by_node
+    return LANES * lanes + 32 * LINE

@@ -1,0 +1,82 @@
+"""The one place where Numba is asked to compile, and how."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.extending import intrinsic as numba_intrinsic
+
+_STAMP = tuple(
+    (file.name, file.stat().st_mtime, file.stat().st_size)
+    for file in sorted(Path(__file__).parent.glob("*.py"))
+)
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+EXACTLY = {"error_model": "numpy", "boundscheck": False}
+
+
+def entrance(function: Function) -> Function:
+    """Compile a kernel that Python calls: it holds no lock meanwhile, and is kept on disk.
+
+    Rounding is exactly as written, without fast-math: a result must not depend on how the compiler
+    regroups a sum. The error model is numpy's, since Python's check for division by zero would keep
+    loops from being vectorised.
+    """
+    result = numba.njit(**EXACTLY, nogil=True, cache=True)(function)
+    _date_by_all_files(result)
+    return cast(Function, result)
+
+
+def compiled(function: Function) -> Function:
+    """Compile a kernel that only other kernels call, the same way."""
+    result = numba.njit(**EXACTLY, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
+    return cast(Function, _without_literals(result))
+
+
+def _without_literals(kernel: Any) -> Any:
+    """Keep Numba from compiling a kernel once more for every constant that it is called with."""
+    with_literals = kernel.get_call_template
+
+    def template(args: Any, kws: Any) -> Any:
+        plain = {name: numba.types.unliteral(kind) for name, kind in dict(kws).items()}
+        return with_literals(tuple(map(numba.types.unliteral, args)), plain)
+
+    kernel.get_call_template = template
+    return kernel
+
+
+def inlined(function: Function) -> Function:
+    """Compile a function that becomes part of every kernel that calls it."""
+    options = {**EXACTLY, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(Function, _without_literals(numba.njit(**options, forceinline=True)(function)))
+
+
+def _date_by_all_files(kernel: Any) -> None:
+    """Make code on disk outdated when any file of the engine changes.
+
+    Numba looks at the file of the kernel alone, and would miss a change in what the kernel calls.
+    """
+    stored: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if hasattr(stored, "_source_stamp"):
+        stored._source_stamp = _STAMP
+
+
+def announce(*kernels: Any) -> None:
+    """Say on stderr that the first use takes its time, unless compiled code is there or on disk."""
+    for kernel in kernels:
+        name = f"{kernel.__module__.rsplit('.', 1)[-1]}.{kernel.__name__}-*.nbi"
+        if kernel.signatures or any(Path(kernel.stats.cache_path).glob(name)):
+            return
+    text = "ddgk: compiling the fused engine; about half a minute, once on this machine"
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
+
+
+def intrinsic(function: Callable[..., Any]) -> Any:
+    """Make a function that writes LLVM instructions callable in kernels."""
+    return numba_intrinsic(function)

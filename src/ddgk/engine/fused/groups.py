@@ -1,0 +1,287 @@
+"""Which pairs are trained together, and one group from problems to outcomes."""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.engine.batches import pair_shape
+from ddgk.engine.fused.arrays import (
+    Findings,
+    LabelArrays,
+    Memory,
+    Plan,
+    Settings,
+    Sizes,
+    SourceArrays,
+    State,
+    TargetArrays,
+    aligned,
+    make_scratch,
+    make_state,
+    room_needed,
+)
+from ddgk.engine.fused.lanes import LANES
+from ddgk.engine.fused.packing import (
+    pack_alone,
+    pack_labels,
+    pack_side_by_side,
+    pack_source,
+    pack_units,
+    source_labels,
+)
+from ddgk.engine.fused.pairs import train_group, weigh_terms
+from ddgk.engine.problem import Outcome, PairTraining, Problem, Source
+from ddgk.engine.starts import ATTENTION, REVERSE, glorot
+
+LARGEST_IN_LANES = 48  # units or nodes; beyond, eight pairs overflow the second-level cache
+ROWS_ALONE = 9  # rows of eight units of a pair that comes alone, which are taken forward together
+
+
+@dataclass(frozen=True)
+class Group:
+    """Pairs of one source that are trained together, by position; or one alone."""
+
+    positions: tuple[int, ...]
+    alone: bool
+
+
+def comes_alone(problem: Problem, source: Source) -> bool:
+    """Say whether a pair is too large for a lane; its own sizes alone decide."""
+    n_units, n_nodes, n_source_units, n_source_nodes = pair_shape(problem, source)
+    return max(n_units, n_nodes) * max(n_source_units, n_source_nodes) > LARGEST_IN_LANES**2
+
+
+def plan_groups(pairs: Sequence[tuple[Problem, Source]]) -> list[Group]:
+    """Put pairs of one source and of like sizes together, the costly groups first."""
+    groups, by_source = [], defaultdict(list)
+    for place, pair in enumerate(pairs):
+        if comes_alone(*pair):
+            groups.append(Group((place,), True))
+        else:
+            by_source[id(pair[1])].append(place)
+    for places in by_source.values():
+        places.sort(key=lambda place: pairs[place][0].relation.shape)
+        starts = range(0, len(places), LANES)
+        groups += [Group(tuple(places[first : first + LANES]), False) for first in starts]
+    sizes = [np.prod(pair_shape(*pairs[group.positions[-1]])[::2]) for group in groups]
+    return [groups[place] for place in np.argsort(sizes, kind="stable")[::-1]]
+
+
+class Call:
+    """One call of `score_pairs`: what its groups share is laid out once."""
+
+    def __init__(
+        self,
+        pairs: Sequence[tuple[Problem, Source]],
+        seeds: Sequence[int],
+        training: PairTraining,
+        detail: bool,
+        precision: Any,
+    ) -> None:
+        self.pairs, self.seeds, self.training = pairs, seeds, training
+        self.detail, self.precision = detail, precision
+        self.plan = _plan(training, detail)
+        self._sources: dict[int, tuple[list[NDArray[np.int64]], SourceArrays]] = {}
+        self._targets: dict[tuple[int, ...], tuple[NDArray[Any], TargetArrays]] = {}
+        self._starts: dict[tuple[int, int, int, int], NDArray[np.float64]] = {}
+        self._joined: dict[tuple[Any, ...], LabelArrays] = {}
+        self._own = threading.local()
+        families = pairs[0][0].families if pairs else ()
+        self.widths = np.array([f.units.shape[1] for f in families], dtype=np.int64)
+
+    def score(self, group: Group) -> list[Outcome]:
+        """Train a group and return the outcomes of its pairs."""
+        problems = [self.pairs[place][0] for place in group.positions]
+        source = self.pairs[group.positions[0]][1]
+        labels, source_arrays = self._source(source)
+        units, target_arrays = self._target(problems, group.alone)
+        sizes, settings = self._sizes(problems, source, group.alone)
+        label_arrays = self._labels(units, labels)
+        n_labels = int(target_arrays.reverse_starts[-1]), int(label_arrays.attention_starts[-1])
+        memory = self._memory()
+        memory.begin(room_needed(sizes, n_labels))
+        state = make_state(sizes, settings, memory)
+        if self.training.start == "glorot":
+            self._draw(group, sizes, state)
+        n_terms = len(self.training.report) * (2 + 2 * sizes.n_families)
+        n_costs = 2 * sizes.rows * sizes.n_nodes if self.detail else 0
+        findings = Findings(
+            aligned(n_terms, sizes.rows, LANES, precision=np.float64),
+            aligned(n_costs, LANES, precision=np.float64),
+        )
+        train_group(
+            sizes,
+            settings,
+            source_arrays,
+            target_arrays,
+            label_arrays,
+            self.plan,
+            state,
+            make_scratch(sizes, settings, n_labels, memory),
+            findings,
+        )
+        channels = aligned(n_terms, LANES, precision=np.float64)
+        weigh_terms(findings.terms, target_arrays.unit_weights, channels, sizes.rows)
+        return self._outcomes(problems, group.alone, sizes, state, findings, channels)
+
+    def _memory(self) -> Memory:
+        if not hasattr(self._own, "memory"):
+            self._own.memory = Memory(self.precision)
+        memory: Memory = self._own.memory
+        return memory
+
+    def _source(self, source: Source) -> tuple[list[NDArray[np.int64]], SourceArrays]:
+        if id(source) not in self._sources:
+            labels, tied = source_labels(source), self.training.reverse == "tied"
+            packed = pack_source(source, labels, tied, self.precision)
+            self._sources[id(source)] = (labels, packed)
+        return self._sources[id(source)]
+
+    def _target(
+        self, problems: Sequence[Problem], alone: bool
+    ) -> tuple[NDArray[Any], TargetArrays]:
+        # The same target may come alone with a large source and in a lane with a small one.
+        key = (alone, *map(id, problems))
+        if key not in self._targets:
+            units = pack_units(problems, alone, self.precision)
+            if alone:
+                packed = pack_alone(problems[0], self.training, self.precision)
+            else:
+                packed = pack_side_by_side(problems, self.training, self.precision)
+            self._targets[key] = (units, packed)
+        return self._targets[key]
+
+    def _labels(self, units: NDArray[Any], labels: Sequence[NDArray[np.int64]]) -> LabelArrays:
+        """Join target and source labels; sources that have the same ones share the result."""
+        key = (id(units), *(tuple(own.tolist()) for own in labels))
+        if key not in self._joined:
+            self._joined[key] = pack_labels(units, self.widths, labels, self.training)
+        return self._joined[key]
+
+    def _sizes(
+        self, problems: Sequence[Problem], source: Source, alone: bool
+    ) -> tuple[Sizes, Settings]:
+        n_units = max(p.relation.shape[0] for p in problems)
+        n_nodes = max(p.relation.shape[1] for p in problems)
+        n_source_units, dimension = source.weights.table.shape
+        top, n_source_nodes = source.weights.output[0].shape
+        tied, bends = self.training.reverse == "tied", self.training.scores == "tanh"
+        low_rank = not bends and n_source_nodes > top
+        n_reverse = n_source_nodes + (not tied)
+        per_row = LANES if alone else 1
+        rows = -(-n_units // per_row)
+        sizes = Sizes(
+            rows=rows,
+            node_rows=-(-n_nodes // per_row),
+            n_nodes=n_nodes,
+            n_source_units=n_source_units,
+            n_source_nodes=n_source_nodes,
+            dimension=dimension,
+            width=top,
+            depth=len(source.weights.hidden),
+            n_known=top + 1 if low_rank else n_reverse,
+            n_reverse=n_reverse,
+            n_families=len(problems[0].families),
+            block=min(rows, ROWS_ALONE if alone else LARGEST_IN_LANES),
+        )
+        settings = Settings(
+            alone=alone,
+            tied=tied,
+            bends=bends,
+            low_rank=low_rank,
+            trains_labels=any(c != 0 for c in self.training.coefficients),
+            rate=float(self.training.rate),
+            smoothing=float(self.training.smoothing),
+        )
+        return sizes, settings
+
+    def _draw(self, group: Group, sizes: Sizes, state: State) -> None:
+        """Draw A, and (R^T | r) with r = 0."""
+        scores = state.scores.reshape(sizes.rows, sizes.n_source_units, LANES)
+        reverse = state.reverse.reshape(-1, sizes.n_reverse, LANES)
+        for lane, place in enumerate(group.positions):
+            n_units, n_nodes, n_source_units, n_source_nodes = pair_shape(*self.pairs[place])
+            seed = self.seeds[place]
+            drawn = self._drawn(seed, ATTENTION, n_units, n_source_units)
+            _spread(drawn, scores, lane, group.alone)
+            if self.training.reverse == "free":
+                drawn = self._drawn(seed, REVERSE, n_source_nodes, n_nodes).T
+                _spread(drawn, reverse[:, :n_source_nodes], lane, group.alone)
+
+    def _drawn(self, seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float64]:
+        """Return a start, the same for all targets of one size against one source."""
+        key = (seed, stream, rows, columns)
+        if rows * columns > LARGEST_IN_LANES**2:
+            return glorot(*key)
+        if key not in self._starts:
+            self._starts[key] = glorot(*key)
+        return self._starts[key]
+
+    def _outcomes(
+        self,
+        problems: Sequence[Problem],
+        alone: bool,
+        sizes: Sizes,
+        state: State,
+        findings: Findings,
+        channels: NDArray[np.float64],
+    ) -> list[Outcome]:
+        shape = (len(self.training.report), 2 + 2 * sizes.n_families)
+        by_lane = channels.reshape(*shape, LANES)
+        if alone:
+            sums = [by_lane.sum(axis=-1)]
+        else:
+            sums = [by_lane[..., lane].copy() for lane in range(len(problems))]
+        if not self.detail:
+            return [Outcome(found) for found in sums]
+        outcomes = []
+        for lane, (problem, found) in enumerate(zip(problems, sums, strict=True)):
+            n_units, n_nodes = problem.relation.shape
+
+            def units(
+                array: Any, *before: int, after: int = 1, lane: int = lane, n: int = n_units
+            ) -> Any:
+                shaped = array.reshape(*before, sizes.rows, after, LANES)
+                if alone:
+                    rows = np.moveaxis(shaped, -1, -2).reshape(*before, -1, after)
+                else:
+                    rows = shaped[..., lane]
+                return rows[..., :n, :].astype(np.float64)
+
+            outcomes.append(
+                Outcome(
+                    found,
+                    units(findings.terms, *shape)[..., 0],
+                    units(state.attention, after=sizes.n_source_units),
+                    units(findings.costs, 2, after=sizes.n_nodes)[..., :n_nodes],
+                )
+            )
+        return outcomes
+
+
+def _spread(matrix: NDArray[np.float64], lanes: NDArray[Any], lane: int, alone: bool) -> None:
+    """Write a matrix into its lane of (rows, columns, LANES), or, alone, into all of them."""
+    if not alone:
+        lanes[: len(matrix), :, lane] = matrix
+        return
+    for own in range(LANES):
+        rows = matrix[own::LANES]
+        lanes[: len(rows), :, own] = rows
+
+
+def _plan(training: PairTraining, detail: bool) -> Plan:
+    """Spread every report over the steps it averages."""
+    last = training.report[-1]
+    shares = np.zeros((last + 1, len(training.report)))
+    for place, step in enumerate(training.report):
+        earliest = max(0, step - training.window + 1)
+        shares[earliest : step + 1, place] = 1 / (step + 1 - earliest)
+    cost_shares = shares[:, -1] if detail else np.zeros(last + 1)
+    return Plan(last, np.asarray(shares.any(axis=1)), shares, np.ascontiguousarray(cost_shares))

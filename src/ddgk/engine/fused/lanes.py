@@ -1,0 +1,233 @@
+"""Eight numbers side by side: the value every kernel computes with.
+
+A `Lanes` value is one LLVM vector of LANES numbers, a single AVX2 register in float32. Kernels
+read and write it at an offset of a flat array and use it like a number; nothing ever passes from
+one lane to another, except where a function says so.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.datamodel import models
+from numba.core.types.misc import unliteral
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import lower_builtin, register_model
+
+from ddgk.engine.fused.compiling import intrinsic
+
+LANES = 8
+
+
+class LanesType(types.Type):
+    """The type of LANES numbers of one kind."""
+
+    def __init__(self, element: Any) -> None:
+        super().__init__(name=f"Lanes({element})")
+        self.element = element
+
+    @property
+    def key(self) -> Any:
+        """Tell lanes of unlike numbers apart."""
+        return self.element
+
+
+LANES_OF = {element: LanesType(element) for element in (types.float32, types.float64)}
+
+
+def vector_type(element: Any) -> ir.VectorType:
+    """Return the LLVM type of LANES numbers."""
+    return ir.VectorType(number_type(element), LANES)
+
+
+def number_type(element: Any) -> Any:
+    """Return the LLVM type of one number."""
+    return ir.FloatType() if element == types.float32 else ir.DoubleType()
+
+
+@register_model(LanesType)
+class LanesModel(models.PrimitiveModel):  # type: ignore[misc]
+    """Lanes are held as an LLVM vector everywhere."""
+
+    def __init__(self, manager: Any, kind: LanesType) -> None:
+        super().__init__(manager, kind, vector_type(kind.element))
+
+
+def spread(builder: Any, number: Any) -> Any:
+    """Emit a vector with the same number in every lane."""
+    vector = ir.VectorType(number.type, LANES)
+    first = ir.Constant(ir.IntType(32), 0)
+    single = builder.insert_element(ir.Constant(vector, ir.Undefined), number, first)
+    zeros = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+    return builder.shuffle_vector(single, ir.Constant(vector, ir.Undefined), zeros)
+
+
+def data_pointer(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
+    """Emit the address of entry `offset` of a flat array."""
+    data = cgutils.create_struct_proxy(kind)(context, builder, value=array).data
+    return builder.gep(data, [offset])
+
+
+def read_vector(builder: Any, pointer: Any, element: Any) -> Any:
+    """Emit an unaligned read of LANES numbers."""
+    wide = builder.bitcast(pointer, vector_type(element).as_pointer())
+    return builder.load(wide, align=4 if element == types.float32 else 8)
+
+
+def write_vector(builder: Any, pointer: Any, value: Any, element: Any) -> None:
+    """Emit an unaligned write of LANES numbers."""
+    wide = builder.bitcast(pointer, vector_type(element).as_pointer())
+    builder.store(value, wide, align=4 if element == types.float32 else 8)
+
+
+def multiply_add(builder: Any, left: Any, right: Any, addend: Any) -> Any:
+    """Emit left * right + addend, in one rounding where the machine can."""
+    return call_vector(builder, "llvm.fmuladd", left, right, addend)
+
+
+def call_vector(builder: Any, name: str, *values: Any) -> Any:
+    """Emit a call of an LLVM intrinsic from vectors to a vector of the same type."""
+    kind = values[0].type
+    bits = 32 if kind.element == ir.FloatType() else 64
+    function = cgutils.get_or_insert_function(
+        builder.module, ir.FunctionType(kind, [kind] * len(values)), f"{name}.v{LANES}f{bits}"
+    )
+    return builder.call(function, values)
+
+
+@intrinsic
+def load(_typing: Any, array: Any, offset: Any) -> Any:  # noqa: ARG001
+    """Read the LANES numbers from `offset` on."""
+    kind = LANES_OF[array.dtype]
+
+    def emit(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        pointer = data_pointer(context, builder, array, *arguments)
+        return read_vector(builder, pointer, array.dtype)
+
+    return kind(array, types.intp), emit
+
+
+@intrinsic
+def store(_typing: Any, array: Any, offset: Any, value: Any) -> Any:  # noqa: ARG001
+    """Write LANES numbers from `offset` on."""
+
+    def emit(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        pointer = data_pointer(context, builder, array, *arguments[:2])
+        write_vector(builder, pointer, arguments[2], array.dtype)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, value), emit
+
+
+@intrinsic
+def repeat(_typing: Any, array: Any, offset: Any) -> Any:  # noqa: ARG001
+    """Read one number into every lane."""
+
+    def emit(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return spread(builder, builder.load(data_pointer(context, builder, array, *arguments)))
+
+    return LANES_OF[array.dtype](array, types.intp), emit
+
+
+@intrinsic
+def fill(_typing: Any, like: Any, number: Any) -> Any:
+    """Put a number into every lane, in the precision of the array or the lanes `like`."""
+    element = like.element if isinstance(like, LanesType) else like.dtype
+
+    def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        return spread(builder, context.cast(builder, arguments[1], sig.args[1], element))
+
+    return LANES_OF[element](like, number), emit
+
+
+@intrinsic
+def fma(_typing: Any, left: Any, right: Any, addend: Any) -> Any:
+    """Return left * right + addend; any of them may be a number."""
+    kind = next(t for t in (left, right, addend) if isinstance(t, LanesType))
+
+    def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        values = _as_lanes(context, builder, sig, arguments, kind)
+        return multiply_add(builder, *values)
+
+    return kind(left, right, addend), emit
+
+
+@intrinsic
+def square_root(_typing: Any, value: Any) -> Any:
+    """Return the square root of every lane."""
+
+    def emit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return call_vector(builder, "llvm.sqrt", *arguments)
+
+    return value(value), emit
+
+
+@intrinsic
+def where_above(_typing: Any, value: Any, bound: Any, above: Any, otherwise: Any) -> Any:
+    """Return `above` in the lanes where value > bound, else `otherwise`; nan is not above."""
+    kind = next(t for t in (value, bound, above, otherwise) if isinstance(t, LanesType))
+
+    def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        v, b, a, o = _as_lanes(context, builder, sig, arguments, kind)
+        return builder.select(builder.fcmp_ordered(">", v, b), a, o)
+
+    return kind(value, bound, above, otherwise), emit
+
+
+@intrinsic
+def widen(_typing: Any, value: Any) -> Any:
+    """Return the lanes in float64."""
+
+    def emit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        wide = vector_type(types.float64)
+        return arguments[0] if arguments[0].type == wide else builder.fpext(arguments[0], wide)
+
+    return LANES_OF[types.float64](value), emit
+
+
+def _as_lanes(context: Any, builder: Any, sig: Any, arguments: Any, kind: LanesType) -> list[Any]:
+    """Widen plain numbers among the arguments to lanes."""
+    return [
+        value
+        if isinstance(given, LanesType)
+        else spread(builder, context.cast(builder, value, given, kind.element))
+        for value, given in zip(arguments, sig.args, strict=True)
+    ]
+
+
+def _make_operator(symbol: Any, emit_vector: Callable[[Any, Any, Any], Any]) -> None:
+    """Let `symbol` work between lanes, and between lanes and a number."""
+
+    @infer_global(symbol)
+    class Template(AbstractTemplate):  # type: ignore[misc]
+        """The result has the precision of the lanes."""
+
+        def generic(self, args: Any, kws: Any) -> Any:
+            """Accept two operands of which at least one is lanes."""
+            kinds = [t for t in args if isinstance(t, LanesType)]
+            if kws or len(args) != 2 or not kinds:
+                return None
+            if all(isinstance(t, LanesType | types.Number | types.Literal) for t in args):
+                return signature(kinds[0], *(unliteral(t) for t in args))
+            return None
+
+    def lower(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
+        kind = sig.return_type
+        return emit_vector(builder, *_as_lanes(context, builder, sig, arguments, kind))
+
+    for pair in (
+        (LanesType, LanesType),
+        (LanesType, types.Number),
+        (types.Number, LanesType),
+    ):
+        lower_builtin(symbol, *pair)(lower)
+
+
+_make_operator(operator.add, lambda builder, a, b: builder.fadd(a, b))
+_make_operator(operator.sub, lambda builder, a, b: builder.fsub(a, b))
+_make_operator(operator.mul, lambda builder, a, b: builder.fmul(a, b))
+_make_operator(operator.truediv, lambda builder, a, b: builder.fdiv(a, b))

@@ -1,0 +1,190 @@
+"""A block of target units through the encoder, to their scores, and the gradient back again.
+
+Names as in METHOD: P attention, E table, X_l hidden layers, Z predictions, Y scores, B relation,
+S = s(Y), G = dL/dY. F is what is known of a unit, Y = F M^T: X_L and a 1 where the product is taken
+apart (`low_rank`), else Z, and a 1 if the reverse attention is free.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ddgk.engine.fused.compiling import compiled
+from ddgk.engine.fused.decoding import (
+    labelled_slopes,
+    predict,
+    record_costs,
+    score,
+    score_back,
+    structure_slopes,
+)
+from ddgk.engine.fused.labels import compare_labels, gather_labels, scatter_labels
+from ddgk.engine.fused.lanes import LANES, load, store
+from ddgk.engine.fused.layers import add_bias, backward, bend, forward, set_column
+from ddgk.engine.fused.products import (
+    multiply,
+    multiply_bent,
+    multiply_shared,
+    multiply_tanh,
+    view,
+)
+from ddgk.engine.fused.relayout import place_relation
+
+
+@compiled
+def encode_rows(
+    first: int, last: int, sizes: Any, settings: Any, source: Any, attention: Any, scratch: Any
+) -> None:
+    """X_0 = P E, ..., X_L; Z = X_L W_o + b_o, or its tanh, unless the product is taken apart."""
+    n_rows = last - first
+    wide = (max(sizes.dimension, sizes.width) + 1) * LANES
+    shape = (sizes.dimension, sizes.width, sizes.depth, wide // LANES, sizes.block)
+    top_at = sizes.depth * sizes.block * wide
+    n_source = sizes.n_source_units
+    weights = view(attention, first * n_source * LANES, n_source * LANES, LANES)
+    inputs = view(scratch.hidden, 0, wide, LANES)
+    table = view(source.table, 0, sizes.dimension, 1)
+    multiply_shared(weights, table, inputs, n_rows, n_source, sizes.dimension, False)
+    forward(scratch.hidden, source.network, n_rows, shape)
+    if settings.low_rank:
+        set_column(scratch.hidden, sizes.width, n_rows, wide, top_at)
+        return
+    step, n_nodes = sizes.n_known * LANES, sizes.n_source_nodes
+    top = view(scratch.hidden, top_at, wide, LANES)
+    weight, out = view(source.output, 0, n_nodes, 1), view(scratch.predicted, 0, step, LANES)
+    if settings.bends:
+        bias = view(source.output_bias, 0, 0, 1)
+        multiply_tanh(top, weight, bias, out, n_rows, sizes.width, n_nodes)
+    else:
+        multiply_shared(top, weight, out, n_rows, sizes.width, n_nodes, False)
+        add_bias(scratch.predicted, source.output_bias, n_rows, n_nodes, step)
+    if not settings.tied:
+        set_column(scratch.predicted, n_nodes, n_rows, step, 0)
+
+
+@compiled
+def encode_rows_back(
+    first: int, last: int, sizes: Any, settings: Any, source: Any, scratch: Any
+) -> None:
+    """From dL/dF to dL/dX_0 of some rows."""
+    n_rows = last - first
+    wide = (max(sizes.dimension, sizes.width) + 1) * LANES
+    shape = (sizes.dimension, sizes.width, sizes.depth, wide // LANES, sizes.block)
+    top_at = sizes.depth * sizes.block * wide
+    hidden, slopes = scratch.hidden, scratch.hidden_slopes
+    if settings.low_rank:
+        if sizes.depth > 0:
+            bend(slopes, hidden, top_at, n_rows, sizes.width, wide)
+    else:
+        step, n_nodes = sizes.n_known * LANES, sizes.n_source_nodes
+        if settings.bends:
+            bend(scratch.predicted_slopes, scratch.predicted, 0, n_rows, n_nodes, step)
+        after = view(scratch.predicted_slopes, 0, step, LANES)
+        transposed = view(source.output, 0, 1, n_nodes)
+        out = view(slopes, top_at, wide, LANES)
+        if sizes.depth > 0:
+            values = view(hidden, top_at, wide, LANES)
+            multiply_bent(after, transposed, values, out, n_rows, n_nodes, sizes.width)
+        else:
+            multiply_shared(after, transposed, out, n_rows, n_nodes, sizes.width, False)
+    backward(hidden, slopes, source.network, n_rows, shape)
+    for i in range(n_rows):
+        for j in range(sizes.dimension):
+            at = ((first + i) * sizes.dimension + j) * LANES
+            store(scratch.inputs_slopes, at, load(slopes, i * wide + j * LANES))
+
+
+@compiled
+def label_slopes(
+    first: int,
+    last: int,
+    sizes: Any,
+    settings: Any,
+    target: Any,
+    labels: Any,
+    scratch: Any,
+    records: bool,
+) -> None:
+    """S = s(Y) and dL/dS of the reverse channels, which replaces Y; their costs, if wanted.
+
+    inferred = rownorm(S C),  C weighted by how many nodes a column stands for
+    """
+    n_rows, n_nodes = last - first, sizes.n_nodes
+    predict(scratch.scores, scratch.sigmoids, n_rows * n_nodes)
+    n_labels = target.reverse_starts[-1]
+    inferred = view(scratch.around, 0, n_labels * LANES, LANES)
+    if settings.alone:
+        gather_labels(scratch.sigmoids, 0, n_nodes, target.by_label, scratch.around, n_rows)
+    else:
+        nodes = view(target.contributions, 0, n_labels * LANES, LANES)
+        predicted = view(scratch.sigmoids, 0, n_nodes * LANES, LANES)
+        multiply(predicted, nodes, inferred, n_rows, n_nodes, n_labels, False)
+    step = sizes.rows * LANES
+    families = (target.reverse_starts, labels.widths, labels.coefficients)
+    how = (settings.smoothing, True, records)
+    costs = (scratch.terms, 3 * step, 2 * step, target.scales)
+    rows = (first, last)
+    compare_labels(target.around, scratch.around, families, rows, target.label_factors, how, costs)
+    if settings.alone:
+        scatter_labels(scratch.around, n_labels, target.by_node, scratch.scores, 0, n_rows, False)
+    else:
+        transposed = view(target.contributions, 0, LANES, n_labels * LANES)
+        out = view(scratch.scores, 0, n_nodes * LANES, LANES)
+        multiply(inferred, transposed, out, n_rows, n_labels, n_nodes, False)
+
+
+@compiled
+def reconstruct_rows(
+    first: int,
+    last: int,
+    sizes: Any,
+    settings: Any,
+    source: Any,
+    target: Any,
+    labels: Any,
+    state: Any,
+    scratch: Any,
+    nodes: Any,
+    record: Any,
+    costs: Any,
+) -> None:
+    """Take the units of some rows forward to Y, record what they cost, take the gradient back.
+
+    nodes: (M, dL/dM, added to). record: (records, share of the entries' costs, trains).
+    """
+    records, cost_share, trains = record
+    n_rows, n_nodes, known = last - first, sizes.n_nodes, sizes.n_known
+    encode_rows(first, last, sizes, settings, source, state.attention, scratch)
+    step = known * LANES
+    facts, facts_slopes = (scratch.predicted, 0), (scratch.predicted_slopes, 0)
+    n_wanted = sizes.n_source_nodes
+    if settings.low_rank:
+        step = (max(sizes.dimension, sizes.width) + 1) * LANES
+        top_at = sizes.depth * sizes.block * step
+        facts, facts_slopes = (scratch.hidden, top_at), (scratch.hidden_slopes, top_at)
+        n_wanted = sizes.width
+    score(facts, step, nodes[0], scratch.scores, (n_rows, known, n_nodes), settings.alone)
+
+    relation, relation_at = target.relation, first * n_nodes * LANES
+    if settings.alone:
+        place_relation(target.related, scratch.relation, first, last, n_nodes, False)
+        relation, relation_at = scratch.relation, 0
+    columns, factors, rows = target.column_weights, target.structure_factors, (first, last)
+    slopes = scratch.scores
+    if records:
+        where = (first, last, n_nodes, sizes.rows)
+        terms = (scratch.terms, 0, sizes.rows * LANES, target.scales)
+        record_costs(slopes, relation, relation_at, columns, where, terms, (costs, cost_share))
+    if sizes.n_families > 0 and (records or settings.trains_labels):
+        label_slopes(first, last, sizes, settings, target, labels, scratch, records)
+        labelled_slopes(
+            scratch.sigmoids, slopes, relation, relation_at, factors, columns, rows, n_nodes
+        )
+    else:
+        structure_slopes(slopes, relation, relation_at, factors, columns, rows, n_nodes)
+    if settings.alone:
+        place_relation(target.related, scratch.relation, first, last, n_nodes, True)
+    if trains:
+        shape = (n_rows, known, n_nodes, n_wanted)
+        score_back(slopes, facts, step, nodes[0], facts_slopes, nodes[1], shape, settings.alone)
+        encode_rows_back(first, last, sizes, settings, source, scratch)

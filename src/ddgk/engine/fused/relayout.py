@@ -1,0 +1,49 @@
+"""Between lanes and plain numbers, for a pair that comes alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ddgk.engine.fused.compiling import compiled
+from ddgk.engine.fused.lanes import LANES
+
+
+@compiled
+def numbers_of(lanes: Any, numbers: Any, n_rows: int, n_columns: int) -> None:
+    """Write lanes (n_rows, n_columns) as numbers (LANES n_rows, n_columns)."""
+    for i in range(n_rows):
+        for j in range(n_columns):
+            for lane in range(LANES):
+                numbers[(i * LANES + lane) * n_columns + j] = lanes[
+                    (i * n_columns + j) * LANES + lane
+                ]
+
+
+@compiled
+def lanes_of(numbers: Any, lanes: Any, n_rows: int, n_columns: int) -> None:
+    """Undo `numbers_of`."""
+    for i in range(n_rows):
+        for j in range(n_columns):
+            for lane in range(LANES):
+                lanes[(i * n_columns + j) * LANES + lane] = numbers[
+                    (i * LANES + lane) * n_columns + j
+                ]
+
+
+@compiled
+def place_relation(
+    related: Any, block: Any, first: int, last: int, n_nodes: int, clears: bool
+) -> None:
+    """Write the nonzero entries of B of some rows into a block of zeros, or clear them again."""
+    starts, places, values = related
+    for unit in range(first * LANES, min(last * LANES, len(starts) - 1)):
+        row = (unit // LANES - first) * n_nodes * LANES + unit % LANES
+        for k in range(starts[unit], starts[unit + 1]):
+            block[row + places[k] * LANES] = 0 if clears else values[k]
+
+
+@compiled
+def clear(array: Any) -> None:
+    """Fill a flat array with zeros."""
+    for entry in range(len(array)):
+        array[entry] = 0

@@ -209,8 +209,11 @@ def refuse_non_finite(
 
 
 def plan_tiles(sizes: Sequence[int], n_sources: int) -> Iterator[list[int]]:
-    """Cut targets into tiles of like size, each about `PAIRS_PER_TILE` pairs. Yields positions."""
+    """Cut targets into tiles of like size, each about `PAIRS_PER_TILE` pairs. Yields positions.
+
+    The number of targets is a multiple of 8, since engines train so many side by side.
+    """
     order = np.argsort(np.asarray(sizes), kind="stable")
-    per_tile = max(1, PAIRS_PER_TILE // max(1, n_sources))
+    per_tile = 8 * -(-PAIRS_PER_TILE // (8 * max(1, n_sources)))
     for first in range(0, len(order), per_tile):
         yield order[first : first + per_tile].tolist()

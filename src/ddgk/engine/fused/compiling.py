@@ -17,7 +17,6 @@ _STAMP = tuple(
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-
 EXACTLY = {"error_model": "numpy", "boundscheck": False}
 
 
@@ -28,7 +27,10 @@ def entrance(function: Function) -> Function:
     regroups a sum. The error model is numpy's, since Python's check for division by zero would keep
     loops from being vectorised.
     """
-    result = numba.njit(**EXACTLY, nogil=True, cache=True)(function)
+    try:
+        result = numba.njit(**EXACTLY, nogil=True, cache=True)(function)
+    except RuntimeError:  # no folder on this machine can be written: compile in every process
+        result = numba.njit(**EXACTLY, nogil=True)(function)
     _date_by_all_files(result)
     return cast(Function, result)
 

@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format slow bench docs clean
+.PHONY: demo test check format slow bench clean
 
 demo: $(READY)
 	$(BIN)/ddgk demo
@@ -23,6 +23,11 @@ check: $(READY)
 format: $(READY)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
+
+# Real data sets are found through DDGK_DATA.
+bench: $(READY)
+	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/accuracy.py MUTAG PTC_MR
 
 # torch is pinned here and not in pyproject.toml: users take the build that fits their machine.
 $(READY): pyproject.toml

@@ -94,11 +94,20 @@ def test_as_a_module_errors_are_one_line_too():
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 def test_ctrl_c_ends_in_a_short_line(folder):
     words = [sys.executable, "-m", "ddgk", "demo"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Tests that run in the background may ignore Ctrl-C, and children inherit that.
+    process = subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     while not (folder / "ddgk-demo").exists():
         time.sleep(0.05)
         assert process.poll() is None
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (130, "stopped\n")
+    # On a new machine the engine says first that it is compiling.
+    said = [line for line in errors.splitlines() if not line.startswith("ddgk: compiling")]
+    assert (process.returncode, said) == (130, ["stopped"])

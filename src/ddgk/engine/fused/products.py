@@ -1,8 +1,8 @@
 """Products of matrices of lanes, a small tile of the result in registers at a time.
 
-A matrix is a view into a flat array: (array, offset, step from row to row, step from column to
-column), in numbers, so that a transpose is two steps exchanged. An entry is LANES numbers beside
-each other, or, in a right factor that all lanes share, a single number.
+A matrix is a view into a flat array: (address, step from row to row, step from column to column),
+in numbers, so that a transpose is two steps exchanged. An entry is LANES numbers beside each other,
+or, in a right factor that all lanes share, a single number.
 
 Every entry of a result is summed over the inner index in ascending order, starting from 0 or from
 what is there, so no way of cutting the work into tiles changes a bit.
@@ -16,7 +16,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba.core import cgutils, types
-from numba.core.types.misc import unliteral
+from numba.core.types.misc import CPointer, unliteral
 
 from ddgk.engine.fused.compiling import compiled, inlined, intrinsic
 from ddgk.engine.fused.functions import emit_tanh
@@ -39,11 +39,10 @@ INNER = 128  # inner indices in one go: what of both factors stays in the first-
 class Matrix:
     """A view while instructions are being written: pointers to entries of it."""
 
-    def __init__(self, context: Any, builder: Any, kind: Any, view: Any) -> None:
-        array, offset, self.row_step, self.column_step = cgutils.unpack_tuple(builder, view)
+    def __init__(self, builder: Any, kind: Any, view: Any) -> None:
+        self.start, self.row_step, self.column_step = cgutils.unpack_tuple(builder, view)
         self.builder = builder
         self.element = kind[0].dtype
-        self.start = data_pointer(context, builder, kind[0], array, offset)
 
     def entry(self, row: Any, column: Any) -> Any:
         """Emit the address of an entry."""
@@ -153,48 +152,61 @@ def _add_sum(builder: Any, lanes: Any, pointer: Any) -> None:
     builder.store(builder.fadd(builder.load(pointer), total), pointer)
 
 
-def _tile_of(kind: str, ending: Any = None) -> Any:
-    """Return a kernel function that computes one tile; its sizes are known when it runs.
+def _panel_of(kind: str, ending: Any = None) -> Any:
+    """Return a kernel function that computes a few columns of a product, tile below tile.
 
-    ending: what is done to a sum, given the address of the entry of a fourth matrix at its place.
+    Its sizes are known when it runs. ending: what is done to a sum, given the address of the entry
+    of a fourth matrix at its place.
     """
 
-    def emit_tiles(context: Any, builder: Any, given: Any, arguments: Any) -> Any:
+    def emit_panel(context: Any, builder: Any, given: Any, arguments: Any) -> Any:
         # One copy of the tiles for all callers: compiling takes long enough.
         builder.function.attributes.add("noinline")
-        n_views = len(given) - 6
+        n_views = len(given) - 5
         views = [
-            Matrix(context, builder, matrix, value)
+            Matrix(builder, matrix, value)
             for matrix, value in zip(given[:n_views], arguments[:n_views], strict=True)
         ]
 
         def finish(total: Any, row: Any, column: Any) -> Any:
             return ending(builder, total, views[3].entry(row, column), views[3].element)
 
-        i, j, n_rows, n_columns, inner, add = arguments[n_views:]
+        j, n_rows, n_columns, inner, add = arguments[n_views:]
         add = builder.trunc(add, ir.IntType(1)) if add.type != ir.IntType(1) else add
-        code = builder.add(builder.mul(n_rows, ir.Constant(n_rows.type, 16)), n_columns)
+
+        def tile(row: Any, rows: int, columns: int) -> None:
+            numbers = (row, j, inner, add)
+            _emit_tile(builder, views, numbers, (rows, columns), kind, finish if ending else None)
+
+        def number(value: int) -> Any:
+            return ir.Constant(n_rows.type, value)
+
+        tall = max(TILE_ROWS)
+        left_over = builder.srem(n_rows, number(tall))
+        whole = builder.sub(n_rows, left_over)
         done = builder.append_basic_block("done")
-        switch = builder.switch(code, done)
-        for r in TILE_ROWS:
-            for c in TILE_COLUMNS:
-                block = builder.append_basic_block(f"tile{r}x{c}")
-                switch.add_case(ir.Constant(code.type, 16 * r + c), block)
-                builder.position_at_end(block)
-                numbers = (i, j, inner, add)
-                _emit_tile(builder, views, numbers, (r, c), kind, finish if ending else None)
-                builder.branch(done)
+        switch = builder.switch(n_columns, done)
+        for columns in TILE_COLUMNS:
+            block = builder.append_basic_block(f"columns{columns}")
+            switch.add_case(number(columns), block)
+            builder.position_at_end(block)
+            with _loop(builder, builder.sdiv(whole, number(tall)), number(tall)) as (row,):
+                tile(row, tall, columns)
+            for rows in TILE_ROWS[:-1]:
+                with builder.if_then(builder.icmp_signed("==", left_over, number(rows))):
+                    tile(whole, rows, columns)
+            builder.branch(done)
         builder.position_at_end(done)
         return context.get_dummy_value()
 
-    def tile(_typing: Any, given: Any) -> Any:
+    def panel(_typing: Any, given: Any) -> Any:
         def emit(context: Any, builder: Any, sig: Any, arguments: Any) -> Any:
             values = cgutils.unpack_tuple(builder, arguments[0])
-            return emit_tiles(context, builder, tuple(sig.args[0]), values)
+            return emit_panel(context, builder, tuple(sig.args[0]), values)
 
         return types.void(unliteral(given)), emit
 
-    return intrinsic(tile)
+    return intrinsic(panel)
 
 
 def _tanh_ending(builder: Any, total: Any, bias: Any, _element: Any) -> Any:
@@ -209,31 +221,51 @@ def _bent_ending(builder: Any, total: Any, value: Any, element: Any) -> Any:
     return builder.fmul(total, slope)
 
 
-_tile = _tile_of("lanes")
-_tile_shared = _tile_of("shared")
-_tile_summed = _tile_of("summed")
-_tile_tanh = _tile_of("shared", _tanh_ending)
-_tile_bent = _tile_of("shared", _bent_ending)
+_panel = _panel_of("lanes")
+_panel_shared = _panel_of("shared")
+_panel_summed = _panel_of("summed")
+_panel_tanh = _panel_of("shared", _tanh_ending)
+_panel_bent = _panel_of("shared", _bent_ending)
+
+
+@intrinsic
+def address(_typing: Any, array: Any, offset: Any) -> Any:  # noqa: ARG001
+    """Return where entry `offset` of a flat array is."""
+
+    def emit(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return data_pointer(context, builder, array, *arguments)
+
+    return CPointer(array.dtype)(array, types.intp), emit
 
 
 @inlined
 def view(array: Any, offset: int, row_step: int, column_step: int) -> Any:
     """Return a matrix: where it starts, and how far it is to the next row and column."""
-    return (array, offset, row_step, column_step)
+    return (address(array, offset), row_step, column_step)
+
+
+@intrinsic
+def _further(_typing: Any, start: Any, step: Any) -> Any:  # noqa: ARG001
+    """Return the address `step` numbers after another."""
+
+    def emit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.gep(arguments[0], [arguments[1]])
+
+    return start(start, types.intp), emit
 
 
 @inlined
 def _part(left: Any, right: Any, k: int) -> Any:
     """Return the factors from inner index k on."""
     return (
-        (left[0], left[1] + k * left[3], left[2], left[3]),
-        (right[0], right[1] + k * right[2], right[2], right[3]),
+        (_further(left[0], k * left[2]), left[1], left[2]),
+        (_further(right[0], k * right[1]), right[1], right[2]),
     )
 
 
 @inlined
 def _width(n_left: int) -> int:
-    """Return how many columns the next tile has."""
+    """Return how many columns the next panel has."""
     return 4 if n_left >= 4 else min(n_left, 2)
 
 
@@ -251,8 +283,7 @@ def multiply(
         j = 0
         while j < n_columns:
             columns = _width(n_columns - j)
-            for i in range(0, n_rows, 3):
-                _tile((a, b, out, i, j, min(3, n_rows - i), columns, inner, adds or k > 0))
+            _panel((a, b, out, j, n_rows, columns, inner, adds or k > 0))
             j += columns
 
 
@@ -270,8 +301,7 @@ def multiply_shared(
         j = 0
         while j < n_columns:
             columns = _width(n_columns - j)
-            for i in range(0, n_rows, 3):
-                _tile_shared((a, b, out, i, j, min(3, n_rows - i), columns, inner, adds or k > 0))
+            _panel_shared((a, b, out, j, n_rows, columns, inner, adds or k > 0))
             j += columns
 
 
@@ -286,8 +316,7 @@ def multiply_summed(
     j = 0
     while j < n_columns:
         columns = _width(n_columns - j)
-        for i in range(0, n_rows, 3):
-            _tile_summed((left, right, out, i, j, min(3, n_rows - i), columns, n_inner, True))
+        _panel_summed((left, right, out, j, n_rows, columns, n_inner, True))
         j += columns
 
 
@@ -302,9 +331,7 @@ def multiply_tanh(
     j = 0
     while j < n_columns:
         columns = _width(n_columns - j)
-        for i in range(0, n_rows, 3):
-            rows = min(3, n_rows - i)
-            _tile_tanh((left, right, out, bias, i, j, rows, columns, n_inner, False))
+        _panel_tanh((left, right, out, bias, j, n_rows, columns, n_inner, False))
         j += columns
 
 
@@ -319,7 +346,5 @@ def multiply_bent(
     j = 0
     while j < n_columns:
         columns = _width(n_columns - j)
-        for i in range(0, n_rows, 3):
-            rows = min(3, n_rows - i)
-            _tile_bent((left, right, out, values, i, j, rows, columns, n_inner, False))
+        _panel_bent((left, right, out, values, j, n_rows, columns, n_inner, False))
         j += columns

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ddgk.engine.fused.compiling import compiled, inlined
 from ddgk.engine.fused.functions import exponential
 from ddgk.engine.fused.lanes import LANES, fill, fma, load, square_root, store, where_above
@@ -32,18 +34,28 @@ def softmax(scores: Any, attention: Any, first: int, last: int, n_columns: int) 
 
 
 @inlined
-def adam_step(trained: Any, entry: int, gradient: Any, pace: Any) -> None:
-    """Move one entry by Adam's rule, with its usual constants.
+def adam_pace(rate: float, step: int) -> Any:
+    """Return Adam's factors at step t = 1, 2, ..., with its usual constants.
 
-    trained: (parameters, running mean, running square).
-    pace: (rate / (1 - .9^t), 1 / (1 - .999^t)) at step t.
+    The moments are kept without their factors .1 and .001, so Adam's rule
+    rate (.1 m / (1 - .9^t)) / (sqrt(.001 v / (1 - .999^t)) + 1e-8)  is  p_0 m / (sqrt(v) + p_1).
     """
-    parameters, means, squares = trained
-    mean = fma(load(means, entry), 0.9, gradient * 0.1)
-    square = fma(load(squares, entry), 0.999, gradient * gradient * 0.001)
-    store(means, entry, mean)
+    root = np.sqrt(0.001 / (1 - 0.999**step))
+    return 0.1 * rate / (1 - 0.9**step) / root, 1e-8 / root
+
+
+@inlined
+def adam_step(trained: Any, entry: int, gradient: Any, pace: Any) -> None:
+    """Move one entry by Adam's rule.
+
+    trained: (parameters, decaying sum of gradients, of their squares); pace: see `adam_pace`.
+    """
+    parameters, sums, squares = trained
+    total = fma(load(sums, entry), 0.9, gradient)
+    square = fma(load(squares, entry), 0.999, gradient * gradient)
+    store(sums, entry, total)
     store(squares, entry, square)
-    change = mean * pace[0] / (square_root(square * pace[1]) + 1e-8)
+    change = total * pace[0] / (square_root(square) + pace[1])
     store(parameters, entry, load(parameters, entry) - change)
 
 

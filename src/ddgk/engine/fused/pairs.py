@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddgk.engine.fused.attention import softmax, train_attention, train_reverse
+from ddgk.engine.fused.attention import adam_pace, softmax, train_attention, train_reverse
 from ddgk.engine.fused.compiling import compiled, entrance
 from ddgk.engine.fused.labels import add_missing, compare_labels, gather_labels, scatter_labels
 from ddgk.engine.fused.lanes import LANES, fill, fma, load, store, widen
@@ -127,7 +127,7 @@ def train_group(
                 findings.costs,
             )
 
-        pace = (settings.rate / (1 - 0.9 ** (step + 1)), 1 / (1 - 0.999 ** (step + 1)))
+        pace = adam_pace(settings.rate, step + 1)
         if trains:
             if settings.alone:
                 lanes_of(scratch.numbers_slopes, lanes_slopes, node_rows, known)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ddgk.engine.fused.arrays import aligned
-from ddgk.engine.fused.attention import train_all
+from ddgk.engine.fused.attention import adam_pace, train_all
 from ddgk.engine.fused.compiling import compiled, entrance
 from ddgk.engine.fused.decoding import score, score_back
 from ddgk.engine.fused.functions import hyperbolic_tangent, sigmoid
@@ -103,7 +103,7 @@ def train_network(
                 for j in range(dimension):
                     entry = ((first + i) * dimension + j) * LANES
                     store(gradients, entry, load(slopes, i * step + j * LANES))
-        pace = (rate / (1 - 0.9 ** (epoch + 1)), 1 / (1 - 0.999 ** (epoch + 1)))
+        pace = adam_pace(rate, epoch + 1)
         train_all(trained, gradients, pace)
 
 

@@ -34,14 +34,22 @@ def glorot(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float6
 
     Entry (i, j) depends on seed, stream, i, j and the limit only. Returns (rows, columns).
     """
-    limit = float(np.sqrt(6.0 / (rows + columns)))
-    return limit * (2.0 * uniform(seed, stream, rows, columns) - 1.0)
+    return glorot_limit(rows, columns) * (2.0 * uniform(seed, stream, rows, columns) - 1.0)
+
+
+def glorot_limit(rows: int, columns: int) -> float:
+    """Return sqrt(6 / (rows + columns))."""
+    return float(np.sqrt(6.0 / (rows + columns)))
 
 
 def uniform(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float64]:
     """Hash (seed, stream, row, column) to 53 bits in (0, 1). Returns (rows, columns)."""
-    base = scramble(scramble(np.array([seed % 2**64], dtype=np.uint64)) ^ np.uint64(stream))
     row, column = (np.arange(size, dtype=np.uint64) for size in (rows, columns))
-    by_row = scramble(base + row)
+    by_row = scramble(stream_base(seed, stream) + row)
     words = scramble(by_row[:, np.newaxis] ^ column)
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def stream_base(seed: int, stream: int) -> NDArray[np.uint64]:
+    """Hash a seed and a stream to where its rows are counted from. Returns (1,)."""
+    return scramble(scramble(np.array([seed % 2**64], dtype=np.uint64)) ^ np.uint64(stream))

@@ -187,9 +187,13 @@ class Scratch(NamedTuple):
 
 
 def make_scratch(
-    sizes: Sizes, settings: Settings, n_labels: tuple[int, int], memory: Memory
+    sizes: Sizes,
+    settings: Settings,
+    n_labels: tuple[int, int],
+    memory: Memory,
+    wide_memory: Memory,
 ) -> Scratch:
-    """Make room for a group; n_labels: of the target and of the source."""
+    """Make room for a group; n_labels: of the target and of the source; wide_memory: of float64."""
 
     def room(*shape: int, when: bool = True) -> NDArray[Any]:
         return memory.take(*shape, LANES) if when else memory.take(0)
@@ -217,7 +221,7 @@ def make_scratch(
         relation=relation,
         around=room(block, n_labels[0], when=labelled),
         labels=room(block, n_labels[1], when=labelled),
-        terms=aligned(2 + 2 * sizes.n_families, rows, LANES, precision=np.float64),
+        terms=wide_memory.take(2 + 2 * sizes.n_families, rows, LANES),
     )
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ddgk.engine.batches import pair_shape
 from ddgk.engine.fused.arrays import (
+    LINE,
     Findings,
     LabelArrays,
     Memory,
@@ -22,7 +23,6 @@ from ddgk.engine.fused.arrays import (
     SourceArrays,
     State,
     TargetArrays,
-    aligned,
     make_scratch,
     make_state,
     room_needed,
@@ -37,8 +37,9 @@ from ddgk.engine.fused.packing import (
     source_labels,
 )
 from ddgk.engine.fused.pairs import train_group, weigh_terms
+from ddgk.engine.fused.starts import draw_into
 from ddgk.engine.problem import Outcome, PairTraining, Problem, Source
-from ddgk.engine.starts import ATTENTION, REVERSE, glorot
+from ddgk.engine.starts import ATTENTION, REVERSE, glorot_limit, stream_base
 
 LARGEST_IN_LANES = 48  # units or nodes; beyond, eight pairs overflow the second-level cache
 ROWS_ALONE = 9  # rows of eight units of a pair that comes alone, which are taken forward together
@@ -90,9 +91,9 @@ class Call:
         self.plan = _plan(training, detail)
         self._sources: dict[int, tuple[list[NDArray[np.int64]], SourceArrays]] = {}
         self._targets: dict[tuple[int, ...], tuple[NDArray[Any], TargetArrays]] = {}
-        self._starts: dict[tuple[int, int, int, int], NDArray[np.float64]] = {}
+        self._bases: dict[tuple[int, int], np.uint64] = {}
         self._joined: dict[tuple[Any, ...], LabelArrays] = {}
-        self._own = threading.local()
+        self._own, self._laying_out = threading.local(), threading.Lock()
         families = pairs[0][0].families if pairs else ()
         self.widths = np.array([f.units.shape[1] for f in families], dtype=np.int64)
 
@@ -100,22 +101,27 @@ class Call:
         """Train a group and return the outcomes of its pairs."""
         problems = [self.pairs[place][0] for place in group.positions]
         source = self.pairs[group.positions[0]][1]
-        labels, source_arrays = self._source(source)
-        units, target_arrays = self._target(problems, group.alone)
         sizes, settings = self._sizes(problems, source, group.alone)
-        label_arrays = self._labels(units, labels)
+        with self._laying_out:  # or two threads would lay out the same targets
+            labels, source_arrays = self._source(source)
+            units, target_arrays = self._target(problems, group.alone)
+            label_arrays = self._labels(units, labels)
         n_labels = int(target_arrays.reverse_starts[-1]), int(label_arrays.attention_starts[-1])
-        memory = self._memory()
+        memory, wide_memory = self._memories()
         memory.begin(room_needed(sizes, n_labels))
         state = make_state(sizes, settings, memory)
         if self.training.start == "glorot":
             self._draw(group, sizes, state)
-        n_terms = len(self.training.report) * (2 + 2 * sizes.n_families)
+        n_channels = 2 + 2 * sizes.n_families
+        n_reported = len(self.training.report) * n_channels
         n_costs = 2 * sizes.rows * sizes.n_nodes if self.detail else 0
+        wide_memory.begin(LANES * ((n_reported + n_channels) * (sizes.rows + 1) + n_costs) + LINE)
         findings = Findings(
-            aligned(n_terms, sizes.rows, LANES, precision=np.float64),
-            aligned(n_costs, LANES, precision=np.float64),
+            wide_memory.take(n_reported, sizes.rows, LANES),
+            wide_memory.take(n_costs, LANES),
         )
+        for found in findings:
+            found[:] = 0
         train_group(
             sizes,
             settings,
@@ -124,18 +130,19 @@ class Call:
             label_arrays,
             self.plan,
             state,
-            make_scratch(sizes, settings, n_labels, memory),
+            make_scratch(sizes, settings, n_labels, memory, wide_memory),
             findings,
         )
-        channels = aligned(n_terms, LANES, precision=np.float64)
+        channels = wide_memory.take(n_reported, LANES)
         weigh_terms(findings.terms, target_arrays.unit_weights, channels, sizes.rows)
         return self._outcomes(problems, group.alone, sizes, state, findings, channels)
 
-    def _memory(self) -> Memory:
-        if not hasattr(self._own, "memory"):
-            self._own.memory = Memory(self.precision)
-        memory: Memory = self._own.memory
-        return memory
+    def _memories(self) -> tuple[Memory, Memory]:
+        """Return this thread's room for numbers of the wanted precision, and of float64."""
+        if not hasattr(self._own, "memories"):
+            self._own.memories = Memory(self.precision), Memory(np.float64)
+        memories: tuple[Memory, Memory] = self._own.memories
+        return memories
 
     def _source(self, source: Source) -> tuple[list[NDArray[np.int64]], SourceArrays]:
         if id(source) not in self._sources:
@@ -204,25 +211,23 @@ class Call:
 
     def _draw(self, group: Group, sizes: Sizes, state: State) -> None:
         """Draw A, and (R^T | r) with r = 0."""
-        scores = state.scores.reshape(sizes.rows, sizes.n_source_units, LANES)
-        reverse = state.reverse.reshape(-1, sizes.n_reverse, LANES)
         for lane, place in enumerate(group.positions):
             n_units, n_nodes, n_source_units, n_source_nodes = pair_shape(*self.pairs[place])
-            seed = self.seeds[place]
-            drawn = self._drawn(seed, ATTENTION, n_units, n_source_units)
-            _spread(drawn, scores, lane, group.alone)
+            seed, alone = self.seeds[place], group.alone
+            shape = (n_units, n_source_units, sizes.n_source_units)
+            limit = glorot_limit(n_units, n_source_units)
+            draw_into(state.scores, lane, alone, False, shape, self._base(seed, ATTENTION), limit)
             if self.training.reverse == "free":
-                drawn = self._drawn(seed, REVERSE, n_source_nodes, n_nodes).T
-                _spread(drawn, reverse[:, :n_source_nodes], lane, group.alone)
+                shape = (n_nodes, n_source_nodes, sizes.n_reverse)
+                limit = glorot_limit(n_source_nodes, n_nodes)
+                base = self._base(seed, REVERSE)
+                draw_into(state.reverse, lane, alone, True, shape, base, limit)
 
-    def _drawn(self, seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float64]:
-        """Return a start, the same for all targets of one size against one source."""
-        key = (seed, stream, rows, columns)
-        if rows * columns > LARGEST_IN_LANES**2:
-            return glorot(*key)
-        if key not in self._starts:
-            self._starts[key] = glorot(*key)
-        return self._starts[key]
+    def _base(self, seed: int, stream: int) -> np.uint64:
+        """Return where a stream starts; pairs of one source share it."""
+        if (seed, stream) not in self._bases:
+            self._bases[seed, stream] = stream_base(seed, stream)[0]
+        return self._bases[seed, stream]
 
     def _outcomes(
         self,
@@ -264,16 +269,6 @@ class Call:
                 )
             )
         return outcomes
-
-
-def _spread(matrix: NDArray[np.float64], lanes: NDArray[Any], lane: int, alone: bool) -> None:
-    """Write a matrix into its lane of (rows, columns, LANES), or, alone, into all of them."""
-    if not alone:
-        lanes[: len(matrix), :, lane] = matrix
-        return
-    for own in range(LANES):
-        rows = matrix[own::LANES]
-        lanes[: len(rows), :, own] = rows
 
 
 def _plan(training: PairTraining, detail: bool) -> Plan:

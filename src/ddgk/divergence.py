@@ -6,6 +6,7 @@ D' is how badly a target is reconstructed through a source's encoder; D subtract
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -90,10 +91,16 @@ class Scorer:
     ) -> Array:
         """Return D' of pairs, (n_pairs, n_channels, n_steps)."""
         outcomes = self.train(readings, encoders, pairs)
-        losses = np.empty((len(pairs), len(self.channels), len(self.method.curve)))
-        for place, (outcome, (t, _)) in enumerate(zip(outcomes, pairs, strict=True)):
-            entropies = (readings[t].entropies @ readings[t].problem.unit_weights)[:, None]
-            losses[place] = self.reported(outcome.channels.T, entropies, readings[t])
+        n_steps, places = len(self.method.curve), defaultdict(list)
+        losses = np.empty((len(pairs), len(self.channels), n_steps))
+        for place, (t, _) in enumerate(pairs):
+            places[t].append(place)
+        for t, own in places.items():
+            reading = readings[t]
+            terms = np.stack([outcomes[place].channels for place in own]).T  # channels, steps, own
+            entropies = reading.entropies @ reading.problem.unit_weights
+            found = self.reported(terms, entropies[:, None, None], reading)
+            losses[own] = np.moveaxis(found, -1, 0)
         return losses
 
     def reported(self, terms: Array, entropies: Array, reading: Reading) -> Array:

@@ -6,7 +6,7 @@
 Side by side on samples of real sets: the fused engine on one and two threads, the torch engine, a
 torch loop over pairs written the usual way, and POT's Gromov-Wasserstein with shortest-path costs,
 which compares the same graphs. The last column is the share of what a large float32 matrix product
-reaches on one core in the same run, counting products only (forward and backward):
+reaches on one core, measured in turns with the work, counting products only (forward and backward):
 
     4 n_t n_s d + 4 n_t d h + 4 (L - 1) n_t h^2 + 4 n_t h n_s + 6 n_t^2 n_s   per pair and step,
 
@@ -23,7 +23,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -96,21 +96,32 @@ def make_sample(name: str, method: Method, engine: Any, families: str = "none") 
     return Sample(scorer, [scorer.read(graph) for graph in targets], scorer.encode(sources))
 
 
-def best_time(work: Callable[[], Any], seconds: float) -> float:
-    """Return the best of as many runs as fit, after one that does not count."""
-    work()
-    times, started = [], time.perf_counter()
-    while not times or time.perf_counter() - started < seconds:
-        before = time.perf_counter()
+def best_times(works: Sequence[Callable[[], Any]], seconds: float) -> list[float]:
+    """Return the best time of each work, taken in turns as often as fits, after a first round."""
+    best = [float("inf")] * len(works)
+    for work in works:
         work()
-        times.append(time.perf_counter() - before)
-    return min(times)
+    started, rounds = time.perf_counter(), 0
+    while rounds == 0 or time.perf_counter() - started < seconds:
+        for place, work in enumerate(works):
+            before = time.perf_counter()
+            work()
+            best[place] = min(best[place], time.perf_counter() - before)
+        rounds += 1
+    return best
 
 
-def peak(seconds: float) -> float:
-    """Return what a large float32 matrix product reaches on one core, in flop/s."""
-    matrix = np.random.default_rng(0).random((2048, 2048), dtype=np.float32)
-    return float(2 * 2048**3 / best_time(lambda: matrix @ matrix, seconds))
+SQUARE = np.random.default_rng(0).random((1024, 1024), dtype=np.float32)
+
+
+def multiply_large() -> Any:
+    """Multiply large float32 matrices on one core: the yardstick."""
+    return SQUARE @ SQUARE
+
+
+def peak_of(seconds: float) -> float:
+    """Return the flop/s of a large product that took that long."""
+    return 2.0 * len(SQUARE) ** 3 / seconds
 
 
 def train_pair_the_usual_way(sample: Sample, target: int) -> float:
@@ -150,12 +161,12 @@ def path_lengths(graph: ddgk.Graph) -> Any:
     return np.where(np.isfinite(found), found, graph.n_nodes)
 
 
-def report(label: str, n_pairs: int, seconds: float, flops: float | None, best: float) -> None:
-    share = "" if flops is None else f"{flops / seconds / best:10.2f}"
-    print(f"{label:48s} {n_pairs / seconds:12.1f} {share:>10s}", flush=True)
+def report(label: str, n_pairs: int, seconds: float, share: float | None = None) -> None:
+    shown = "" if share is None else f"{share:.2f}"
+    print(f"{label:48s} {n_pairs / seconds:12.1f} {shown:>10s}", flush=True)
 
 
-def run_set(name: str, seconds: float, best: float) -> None:
+def run_set(name: str, seconds: float) -> None:
     n_targets, n_sources = SAMPLES[name]
     print(f"\n{name}: {n_targets} targets, {n_sources} source(s) of median size")
     print(f"{'':48s} {'pairs/s':>12s} {'of peak':>10s}")
@@ -166,20 +177,20 @@ def run_set(name: str, seconds: float, best: float) -> None:
         "default preset, all channels, 60 steps": (DEFAULT, "auto"),
     }
     for label, (method, families) in settings.items():
-        for threads in (1, 2):
-            sample = make_sample(name, method, FusedEngine(threads=threads), families)
-            work = lambda s=sample: s.scorer.train(s.readings, s.encoders, s.pairs)  # noqa: E731
-            spent = best_time(work, seconds)
-            what = f"{label}, {threads} thread{'s' * (threads > 1)}"
-            counted = sample.flops() if families == "none" else None
-            report(what, len(sample.pairs), spent, counted, best * threads)
-    sample = make_sample(name, AUTHORS, FusedEngine())
-    run_others(name, sample, best)
+        samples = [make_sample(name, method, FusedEngine(threads=t), families) for t in (1, 2)]
+        works = [lambda s=s: s.scorer.train(s.readings, s.encoders, s.pairs) for s in samples]
+        alone, together, product = best_times([*works, multiply_large], seconds)
+        share = samples[0].flops() / alone / peak_of(product) if families == "none" else None
+        n_pairs = len(samples[0].pairs)
+        report(f"{label}, 1 thread", n_pairs, alone, share)
+        report(f"{label}, 2 threads ({alone / together:.2f} x)", n_pairs, together)
+    run_others(name, make_sample(name, AUTHORS, FusedEngine()), seconds)
 
 
-def run_others(name: str, sample: Sample, best: float) -> None:
+def run_others(name: str, sample: Sample, seconds: float) -> None:
     """Time the others on the first targets of the sample, against its first source."""
     places = range(min(OTHERS, len(sample.readings)))
+    labels, counts, works = [], [], []
     try:
         import torch
 
@@ -191,27 +202,28 @@ def run_others(name: str, sample: Sample, best: float) -> None:
         source = sample.encoders[0].source
         problems = [(reading.problem, source) for reading in sample.readings]
         training, engine = sample.scorer.method.pair_training(()), TorchEngine()
-        spent = best_time(lambda: engine.score_pairs(problems, [0] * len(problems), training), 0)
-        flops = sample.flops() / len(sample.encoders)
-        report("torch engine, authors' setting", len(problems), spent, flops, best)
-        spent = best_time(lambda: [train_pair_the_usual_way(sample, t) for t in places], 0)
-        report("torch, a pair at a time, the same", len(places), spent, None, best)
+        labels += ["torch engine, authors' setting", "torch, a pair at a time, the same"]
+        counts += [len(problems), len(places)]
+        works += [
+            lambda: engine.score_pairs(problems, [0] * len(problems), training),
+            lambda: [train_pair_the_usual_way(sample, t) for t in places],
+        ]
     try:
         import ot
     except ModuleNotFoundError:
         print("POT is not installed: no Gromov-Wasserstein")
-        return
-    graphs = list(load(name).graphs)
-    order = np.random.default_rng(0).permutation(len(graphs))
-    costs = [path_lengths(graphs[order[place]]) for place in places]
-    own = path_lengths(sample.encoders[0].graph)
-
-    def transport() -> list[Any]:
-        return [ot.gromov.gromov_wasserstein(cost, own, loss_fun="square_loss") for cost in costs]
-
-    report(
-        "POT gromov_wasserstein, shortest paths", len(places), best_time(transport, 0), None, best
-    )
+    else:
+        graphs = list(load(name).graphs)
+        order = np.random.default_rng(0).permutation(len(graphs))
+        costs = [path_lengths(graphs[order[place]]) for place in places]
+        own = path_lengths(sample.encoders[0].graph)
+        labels.append("POT gromov_wasserstein, shortest paths")
+        counts.append(len(places))
+        works.append(
+            lambda: [ot.gromov.gromov_wasserstein(c, own, loss_fun="square_loss") for c in costs]
+        )
+    for label, count, spent in zip(labels, counts, best_times(works, seconds), strict=True):
+        report(label, count, spent)
 
 
 def main() -> None:
@@ -220,10 +232,10 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=2.0, help="how long to repeat each run")
     chosen = parser.parse_args()
     os.environ.setdefault("DDGK_DATA", str(BESIDE))
-    best = peak(chosen.seconds)
-    print(f"large float32 matrix product, one core: {best / 1e9:.1f} GFLOP/s (the peak below)")
+    best = peak_of(*best_times([multiply_large], chosen.seconds))
+    print(f"large float32 matrix product, one core: {best / 1e9:.1f} GFLOP/s")
     for name in chosen.sets:
-        run_set(name, chosen.seconds, best)
+        run_set(name, chosen.seconds)
 
 
 if __name__ == "__main__":

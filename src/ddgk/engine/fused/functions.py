@@ -1,7 +1,7 @@
 """Elementary functions of lanes: polynomials in float32, the C library in float64.
 
 Numba's compiler has no vector library, and a call per number would cost more than all products
-together. The float32 versions are accurate to about 2e-7 relative, as the torch ones are; nan
+together. The float32 versions are accurate to a few 1e-7 relative, as the torch ones are; nan
 comes out as nan.
 """
 

@@ -12,8 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.engine.fused.lanes import LANES
-
 LINE = 64  # bytes in a line of the cache
 
 
@@ -34,29 +32,6 @@ def flat(array: Any, precision: Any) -> NDArray[Any]:
     result = aligned(values.size, precision=precision)
     result[:] = values.reshape(-1)
     return result
-
-
-class Memory:
-    """Room that a thread uses for one group after the other, so that it stays in the cache."""
-
-    def __init__(self, precision: Any) -> None:
-        self.precision = precision
-        self._room = aligned(0, precision=precision)
-        self._taken = 0
-
-    def begin(self, size: int) -> None:
-        """Forget the last group, and have room for `size` numbers at least."""
-        if size > len(self._room):
-            self._room = aligned(size, precision=self.precision)
-        self._taken = 0
-
-    def take(self, *shape: int) -> NDArray[Any]:
-        """Return a flat array for that shape, aligned; what it holds is left from before."""
-        size = prod(shape)
-        result = self._room[self._taken : self._taken + size]
-        line = LINE // self._room.itemsize
-        self._taken += -(-size // line) * line
-        return result
 
 
 class Entries(NamedTuple):
@@ -143,6 +118,7 @@ class Plan(NamedTuple):
     records: NDArray[np.bool_]  # (last + 1): whether any report needs the step
     shares: NDArray[np.float64]  # (last + 1, n_report)
     cost_shares: NDArray[np.float64]  # (last + 1): of the entries' costs; 0 without detail
+    detail: bool  # whether the entries' costs are wanted
 
 
 class State(NamedTuple):
@@ -162,6 +138,8 @@ class Findings(NamedTuple):
 
     terms: NDArray[np.float64]  # (n_report, n_channels, rows) lanes
     costs: NDArray[np.float64]  # (2, rows, n_t) lanes, or empty
+    channels: NDArray[np.float64]  # terms summed over units, (n_report, n_channels) lanes
+    step: NDArray[np.float64]  # terms of one step, (n_channels, rows) lanes
 
 
 class Scratch(NamedTuple):
@@ -183,64 +161,3 @@ class Scratch(NamedTuple):
     relation: NDArray[Any]  # B of a block; eight pairs: empty
     around: NDArray[Any]  # counts of labels, (BLOCK, labels of the target) lanes
     labels: NDArray[Any]  # P Q_u, (BLOCK, labels of the source) lanes
-    terms: NDArray[np.float64]  # of one step, (n_channels, rows) lanes
-
-
-def make_scratch(
-    sizes: Sizes,
-    settings: Settings,
-    n_labels: tuple[int, int],
-    memory: Memory,
-    wide_memory: Memory,
-) -> Scratch:
-    """Make room for a group; n_labels: of the target and of the source; wide_memory: of float64."""
-
-    def room(*shape: int, when: bool = True) -> NDArray[Any]:
-        return memory.take(*shape, LANES) if when else memory.take(0)
-
-    wide = max(sizes.dimension, sizes.width) + 1
-    rows, node_rows, known, block = sizes.rows, sizes.node_rows, sizes.n_known, sizes.block
-    free, alone = not settings.tied, settings.alone
-    labelled = sizes.n_families > 0
-    relation = room(block, sizes.n_nodes, when=alone)
-    relation[:] = 0  # entries are placed there and cleared again
-    return Scratch(
-        hidden=room(sizes.depth + 1, block, wide),
-        hidden_slopes=room(sizes.depth + 1, block, wide),
-        predicted=room(block, known, when=not settings.low_rank),
-        predicted_slopes=room(block, known, when=not settings.low_rank),
-        nodes=room(node_rows, known, when=settings.low_rank),
-        nodes_slopes=room(node_rows, known),
-        numbers=room(node_rows, known, when=alone),
-        numbers_slopes=room(node_rows, known, when=alone),
-        inputs_slopes=room(rows, sizes.dimension),
-        attention_slopes=room(rows if settings.tied else block, sizes.n_source_units),
-        reverse_slopes=room(node_rows, sizes.n_reverse, when=free and settings.low_rank),
-        scores=room(block, sizes.n_nodes),
-        sigmoids=room(block, sizes.n_nodes, when=labelled),
-        relation=relation,
-        around=room(block, n_labels[0], when=labelled),
-        labels=room(block, n_labels[1], when=labelled),
-        terms=wide_memory.take(2 + 2 * sizes.n_families, rows, LANES),
-    )
-
-
-def make_state(sizes: Sizes, settings: Settings, memory: Memory) -> State:
-    """Make room for what trains, all of it 0."""
-    n_reverse_rows = 0 if settings.tied else sizes.node_rows
-    arrays = [memory.take(sizes.rows, sizes.n_source_units, LANES) for _ in range(4)]
-    arrays += [memory.take(n_reverse_rows, sizes.n_reverse, LANES) for _ in range(3)]
-    for array in arrays:
-        array[:] = 0
-    return State(*arrays)
-
-
-def room_needed(sizes: Sizes, n_labels: tuple[int, int]) -> int:
-    """Return how many numbers `make_scratch` and `make_state` take at most."""
-    wide = max(sizes.dimension, sizes.width) + 1
-    longest = max(sizes.n_known, sizes.n_reverse, sizes.n_source_units)
-    by_block = 2 * (sizes.depth + 1) * wide + 2 * sizes.n_known + 3 * sizes.n_nodes + sum(n_labels)
-    by_row = 5 * longest + sizes.dimension
-    by_node = 3 * sizes.n_reverse + 4 * sizes.n_known + longest
-    lanes = sizes.block * (by_block + longest) + sizes.rows * by_row + sizes.node_rows * by_node
-    return LANES * lanes + 32 * LINE

@@ -13,19 +13,12 @@ from numpy.typing import NDArray
 
 from ddgk.engine.batches import pair_shape
 from ddgk.engine.fused.arrays import (
-    LINE,
-    Findings,
     LabelArrays,
-    Memory,
     Plan,
     Settings,
     Sizes,
     SourceArrays,
-    State,
     TargetArrays,
-    make_scratch,
-    make_state,
-    room_needed,
 )
 from ddgk.engine.fused.lanes import LANES
 from ddgk.engine.fused.packing import (
@@ -36,7 +29,8 @@ from ddgk.engine.fused.packing import (
     pack_units,
     source_labels,
 )
-from ddgk.engine.fused.pairs import train_group, weigh_terms
+from ddgk.engine.fused.pairs import train_group
+from ddgk.engine.fused.rooms import Rooms, findings_places, room_needed, state_places
 from ddgk.engine.fused.starts import draw_into
 from ddgk.engine.problem import Outcome, PairTraining, Problem, Source
 from ddgk.engine.starts import ATTENTION, REVERSE, glorot_limit, stream_base
@@ -107,21 +101,11 @@ class Call:
             units, target_arrays = self._target(problems, group.alone)
             label_arrays = self._labels(units, labels)
         n_labels = int(target_arrays.reverse_starts[-1]), int(label_arrays.attention_starts[-1])
-        memory, wide_memory = self._memories()
-        memory.begin(room_needed(sizes, n_labels))
-        state = make_state(sizes, settings, memory)
+        places = findings_places(sizes, len(self.training.report), self.detail)
+        room, wide_room = self._rooms().of_size(room_needed(sizes, settings, n_labels), places[-1])
+        room[: state_places(sizes, settings)[-1]] = 0
         if self.training.start == "glorot":
-            self._draw(group, sizes, state)
-        n_channels = 2 + 2 * sizes.n_families
-        n_reported = len(self.training.report) * n_channels
-        n_costs = 2 * sizes.rows * sizes.n_nodes if self.detail else 0
-        wide_memory.begin(LANES * ((n_reported + n_channels) * (sizes.rows + 1) + n_costs) + LINE)
-        findings = Findings(
-            wide_memory.take(n_reported, sizes.rows, LANES),
-            wide_memory.take(n_costs, LANES),
-        )
-        for found in findings:
-            found[:] = 0
+            self._draw(group, sizes, settings, room)
         train_group(
             sizes,
             settings,
@@ -129,20 +113,16 @@ class Call:
             target_arrays,
             label_arrays,
             self.plan,
-            state,
-            make_scratch(sizes, settings, n_labels, memory, wide_memory),
-            findings,
+            room,
+            wide_room,
         )
-        channels = wide_memory.take(n_reported, LANES)
-        weigh_terms(findings.terms, target_arrays.unit_weights, channels, sizes.rows)
-        return self._outcomes(problems, group.alone, sizes, state, findings, channels)
+        return self._outcomes(problems, sizes, settings, room, wide_room)
 
-    def _memories(self) -> tuple[Memory, Memory]:
-        """Return this thread's room for numbers of the wanted precision, and of float64."""
-        if not hasattr(self._own, "memories"):
-            self._own.memories = Memory(self.precision), Memory(np.float64)
-        memories: tuple[Memory, Memory] = self._own.memories
-        return memories
+    def _rooms(self) -> Rooms:
+        if not hasattr(self._own, "rooms"):
+            self._own.rooms = Rooms(self.precision)
+        rooms: Rooms = self._own.rooms
+        return rooms
 
     def _source(self, source: Source) -> tuple[list[NDArray[np.int64]], SourceArrays]:
         if id(source) not in self._sources:
@@ -209,19 +189,21 @@ class Call:
         )
         return sizes, settings
 
-    def _draw(self, group: Group, sizes: Sizes, state: State) -> None:
+    def _draw(self, group: Group, sizes: Sizes, settings: Settings, room: NDArray[Any]) -> None:
         """Draw A, and (R^T | r) with r = 0."""
+        apart, _, _ = state_places(sizes, settings)
+        scores, reverse = room, room[4 * apart :]
         for lane, place in enumerate(group.positions):
             n_units, n_nodes, n_source_units, n_source_nodes = pair_shape(*self.pairs[place])
             seed, alone = self.seeds[place], group.alone
             shape = (n_units, n_source_units, sizes.n_source_units)
             limit = glorot_limit(n_units, n_source_units)
-            draw_into(state.scores, lane, alone, False, shape, self._base(seed, ATTENTION), limit)
+            draw_into(scores, lane, alone, False, shape, self._base(seed, ATTENTION), limit)
             if self.training.reverse == "free":
                 shape = (n_nodes, n_source_nodes, sizes.n_reverse)
                 limit = glorot_limit(n_source_nodes, n_nodes)
                 base = self._base(seed, REVERSE)
-                draw_into(state.reverse, lane, alone, True, shape, base, limit)
+                draw_into(reverse, lane, alone, True, shape, base, limit)
 
     def _base(self, seed: int, stream: int) -> np.uint64:
         """Return where a stream starts; pairs of one source share it."""
@@ -232,20 +214,24 @@ class Call:
     def _outcomes(
         self,
         problems: Sequence[Problem],
-        alone: bool,
         sizes: Sizes,
-        state: State,
-        findings: Findings,
-        channels: NDArray[np.float64],
+        settings: Settings,
+        room: NDArray[Any],
+        wide_room: NDArray[np.float64],
     ) -> list[Outcome]:
+        """Copy what was found out of the rooms."""
         shape = (len(self.training.report), 2 + 2 * sizes.n_families)
-        by_lane = channels.reshape(*shape, LANES)
-        if alone:
+        costs, channels, terms, _ = findings_places(sizes, len(self.training.report), self.detail)
+        by_lane = wide_room[channels:terms].reshape(*shape, LANES)
+        if settings.alone:
             sums = [by_lane.sum(axis=-1)]
         else:
-            sums = [by_lane[..., lane].copy() for lane in range(len(problems))]
+            by_lane = np.ascontiguousarray(np.moveaxis(by_lane, -1, 0))
+            sums = list(by_lane[: len(problems)])
         if not self.detail:
             return [Outcome(found) for found in sums]
+        apart, _, _ = state_places(sizes, settings)
+        attention = room[apart : apart + sizes.rows * sizes.n_source_units * LANES]
         outcomes = []
         for lane, (problem, found) in enumerate(zip(problems, sums, strict=True)):
             n_units, n_nodes = problem.relation.shape
@@ -254,7 +240,7 @@ class Call:
                 array: Any, *before: int, after: int = 1, lane: int = lane, n: int = n_units
             ) -> Any:
                 shaped = array.reshape(*before, sizes.rows, after, LANES)
-                if alone:
+                if settings.alone:
                     rows = np.moveaxis(shaped, -1, -2).reshape(*before, -1, after)
                 else:
                     rows = shaped[..., lane]
@@ -263,9 +249,9 @@ class Call:
             outcomes.append(
                 Outcome(
                     found,
-                    units(findings.terms, *shape)[..., 0],
-                    units(state.attention, after=sizes.n_source_units),
-                    units(findings.costs, 2, after=sizes.n_nodes)[..., :n_nodes],
+                    units(wide_room[:costs], *shape)[..., 0],
+                    units(attention, after=sizes.n_source_units),
+                    units(wide_room[costs:channels], 2, after=sizes.n_nodes)[..., :n_nodes],
                 )
             )
         return outcomes
@@ -279,4 +265,5 @@ def _plan(training: PairTraining, detail: bool) -> Plan:
         earliest = max(0, step - training.window + 1)
         shares[earliest : step + 1, place] = 1 / (step + 1 - earliest)
     cost_shares = shares[:, -1] if detail else np.zeros(last + 1)
-    return Plan(last, np.asarray(shares.any(axis=1)), shares, np.ascontiguousarray(cost_shares))
+    records = np.asarray(shares.any(axis=1))
+    return Plan(last, records, shares, np.ascontiguousarray(cost_shares), detail)

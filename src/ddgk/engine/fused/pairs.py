@@ -16,6 +16,7 @@ from ddgk.engine.fused.lanes import LANES, fill, fma, load, store, widen
 from ddgk.engine.fused.products import multiply_shared, view
 from ddgk.engine.fused.reconstruction import reconstruct_rows
 from ddgk.engine.fused.relayout import clear, lanes_of, numbers_of
+from ddgk.engine.fused.rooms import make_findings, make_scratch, make_state
 
 
 @compiled
@@ -29,6 +30,7 @@ def train_rows(
     labels: Any,
     state: Any,
     scratch: Any,
+    terms: Any,
     record: Any,
     pace: Any,
 ) -> None:
@@ -51,7 +53,7 @@ def train_rows(
         families = (labels.attention_starts, labels.widths, labels.coefficients)
         step = sizes.rows * LANES
         how = (settings.smoothing, False, records)
-        costs = (scratch.terms, 2 * step, 2 * step, target.scales)
+        costs = (terms, 2 * step, 2 * step, target.scales)
         rows, factors = (first, last), target.label_factors
         compare_labels(labels.observed, scratch.labels, families, rows, factors, how, costs)
         if trains:
@@ -66,6 +68,21 @@ def train_rows(
         softmax(state.scores, state.attention, first, last, n_columns)
 
 
+@compiled
+def weigh_terms(terms: Any, weights: Any, channels: Any, n_rows: int) -> None:
+    """channels[c] = sum_i w_i terms[c, i], row after row, in float64.
+
+    terms: (n_channels, n_rows) lanes; weights: (n_rows) lanes; channels: (n_channels) lanes.
+    """
+    for c in range(len(channels) // LANES):
+        total = fill(terms, 0.0)
+        for i in range(n_rows):
+            total = fma(
+                load(terms, (c * n_rows + i) * LANES), widen(load(weights, i * LANES)), total
+            )
+        store(channels, c * LANES, total)
+
+
 @entrance
 def train_group(
     sizes: Any,
@@ -74,13 +91,21 @@ def train_group(
     target: Any,
     labels: Any,
     plan: Any,
-    state: Any,
-    scratch: Any,
-    findings: Any,
+    room: Any,
+    wide_room: Any,
 ) -> None:
-    """Train a group of pairs to the last reported step."""
+    """Train a group of pairs to the last reported step.
+
+    room: begins with the state, A and R^T as they start and zeros; wide_room: where the findings
+    will be (see rooms.py).
+    """
     rows, node_rows, known = sizes.rows, sizes.node_rows, sizes.n_known
-    n_reverse, n_report, n_terms = sizes.n_reverse, plan.shares.shape[1], len(scratch.terms)
+    n_reverse, n_report = sizes.n_reverse, plan.shares.shape[1]
+    state = make_state(room, sizes, settings)
+    n_labels = (target.reverse_starts[-1], labels.attention_starts[-1])
+    scratch = make_scratch(room, sizes, settings, n_labels)
+    findings = make_findings(wide_room, sizes, n_report, plan.detail)
+    n_terms = len(findings.step)
     reverse = state.attention if settings.tied else state.reverse
     softmax(state.scores, state.attention, 0, rows, sizes.n_source_units)
     for step in range(plan.last + 1):
@@ -88,9 +113,9 @@ def train_group(
         records = plan.records[step]
         record = (records, plan.cost_shares[step], trains)
         if records:
-            clear(scratch.terms)
+            clear(findings.step)
             families = (labels.attention_starts, labels.widths, labels.coefficients)
-            terms = (scratch.terms, 2 * rows * LANES, 2 * rows * LANES, target.scales)
+            terms = (findings.step, 2 * rows * LANES, 2 * rows * LANES, target.scales)
             add_missing(labels.missing, families, rows, settings.smoothing, terms)
 
         # M, what is known of every node: the reverse attention itself, or lifted to X_L.
@@ -124,7 +149,7 @@ def train_group(
                 scratch,
                 nodes,
                 record,
-                findings.costs,
+                findings,
             )
 
         pace = adam_pace(settings.rate, step + 1)
@@ -150,24 +175,21 @@ def train_group(
         for first in range(0, rows, sizes.block):
             last = min(first + sizes.block, rows)
             train_rows(
-                first, last, sizes, settings, source, target, labels, state, scratch, record, pace
+                first,
+                last,
+                sizes,
+                settings,
+                source,
+                target,
+                labels,
+                state,
+                scratch,
+                findings.step,
+                record,
+                pace,
             )
         if records:
             for r in range(n_report):
                 for k in range(n_terms):
-                    findings.terms[r * n_terms + k] += plan.shares[step, r] * scratch.terms[k]
-
-
-@entrance
-def weigh_terms(terms: Any, weights: Any, channels: Any, n_rows: int) -> None:
-    """channels[c] = sum_i w_i terms[c, i], row after row, in float64.
-
-    terms: (n_channels, n_rows) lanes; weights: (n_rows) lanes; channels: (n_channels) lanes.
-    """
-    for c in range(len(channels) // LANES):
-        total = fill(terms, 0.0)
-        for i in range(n_rows):
-            total = fma(
-                load(terms, (c * n_rows + i) * LANES), widen(load(weights, i * LANES)), total
-            )
-        store(channels, c * LANES, total)
+                    findings.terms[r * n_terms + k] += plan.shares[step, r] * findings.step[k]
+    weigh_terms(findings.terms, target.unit_weights, findings.channels, rows)

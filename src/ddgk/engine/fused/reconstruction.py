@@ -103,6 +103,7 @@ def label_slopes(
     target: Any,
     labels: Any,
     scratch: Any,
+    terms: Any,
     records: bool,
 ) -> None:
     """S = s(Y) and dL/dS of the reverse channels, which replaces Y; their costs, if wanted.
@@ -122,7 +123,7 @@ def label_slopes(
     step = sizes.rows * LANES
     families = (target.reverse_starts, labels.widths, labels.coefficients)
     how = (settings.smoothing, True, records)
-    costs = (scratch.terms, 3 * step, 2 * step, target.scales)
+    costs = (terms, 3 * step, 2 * step, target.scales)
     rows = (first, last)
     compare_labels(target.around, scratch.around, families, rows, target.label_factors, how, costs)
     if settings.alone:
@@ -146,7 +147,7 @@ def reconstruct_rows(
     scratch: Any,
     nodes: Any,
     record: Any,
-    costs: Any,
+    findings: Any,
 ) -> None:
     """Take the units of some rows forward to Y, record what they cost, take the gradient back.
 
@@ -173,10 +174,11 @@ def reconstruct_rows(
     slopes = scratch.scores
     if records:
         where = (first, last, n_nodes, sizes.rows)
-        terms = (scratch.terms, 0, sizes.rows * LANES, target.scales)
-        record_costs(slopes, relation, relation_at, columns, where, terms, (costs, cost_share))
+        terms = (findings.step, 0, sizes.rows * LANES, target.scales)
+        costs = (findings.costs, cost_share)
+        record_costs(slopes, relation, relation_at, columns, where, terms, costs)
     if sizes.n_families > 0 and (records or settings.trains_labels):
-        label_slopes(first, last, sizes, settings, target, labels, scratch, records)
+        label_slopes(first, last, sizes, settings, target, labels, scratch, findings.step, records)
         labelled_slopes(
             scratch.sigmoids, slopes, relation, relation_at, factors, columns, rows, n_nodes
         )

@@ -243,8 +243,7 @@ symmetric, precision
         check_is_fitted(self)
         if run is not None:
             stream = stream_graphs(X, policies=self._policies())
-            kept, rows = self._embed_into(run, stream, add, if_busy)
-            return kept.read(rows)
+            return self._embed_into(run, stream, add, if_busy).rows()
         graphs = as_graphs(X, policies=self._policies())
         model = self._model
         grid = embed(
@@ -299,7 +298,7 @@ symmetric, precision
         6 [(6, 72)]
         """
         check_is_fitted(self)
-        return self._embed_into(run, stream_graphs(X, policies=self._policies()), add, if_busy)[0]
+        return self._embed_into(run, stream_graphs(X, policies=self._policies()), add, if_busy)
 
     def explain(self, graph: Any, source: int) -> Explanation:
         """Split the divergence of a graph from a source into the shares of nodes and edges.
@@ -383,9 +382,7 @@ symmetric, precision
         drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
         return drawn if kept is None else kept
 
-    def _embed_into(
-        self, run: Path, graphs: Iterable[Graph], add: bool, if_busy: str
-    ) -> tuple[Run, NDArray[np.int64]]:
+    def _embed_into(self, run: Path, graphs: Iterable[Graph], add: bool, if_busy: str) -> Run:
         setting = Setting(
             engine=self._engine_name(),
             device=self.device,

@@ -15,9 +15,6 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ddgk.divergence import reported_channels
 from ddgk.embedding.progress import TileProgress
 from ddgk.embedding.tiles import Report, attempt_tile, forget_opened
@@ -68,8 +65,8 @@ def embed_into(
     parameters: dict[str, Any],
     graphs: Iterable[Graph],
     setting: Setting,
-) -> tuple[Run, NDArray[np.int64]]:
-    """Embed graphs into a run folder; return the run and the row of every graph, (n_graphs,).
+) -> Run:
+    """Embed graphs into a run folder; return the run, opened at the rows of these graphs.
 
     What is there is kept. A row depends on its target and the sources alone, so it has the same
     bits as without a run, whatever the tiles and whoever computed them.
@@ -87,12 +84,12 @@ def embed_into(
                 write_model(folder, model, parameters)
             begun = folder if manifest is None else Run(folder, manifest)
             begin = partial(_begin, model, setting)
-            run, rows = place_targets(begun, begin, graphs, model.reader, add=setting.add)
+            run = place_targets(begun, begin, graphs, model.reader, add=setting.add)
         if len(run.finished) < run.n_tiles:
             refuse_other_version(run)
             with _whole_run(locks, run, setting.if_busy):
                 compute(run, setting)
-    return run, rows
+    return run
 
 
 def keep_model(

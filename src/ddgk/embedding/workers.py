@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import queue
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -102,7 +102,11 @@ def on_dask(client: Any, work: Work, tiles: Iterable[int]) -> Iterator[Report]:
             if future.status not in ("finished", "error"):  # cancelled, or lost with the scheduler
                 raise _gone(client)
             missing -= 1
-            yield _report(future, known[future.key])
+            try:
+                report = _report(future, known[future.key])
+            except (OSError, TimeoutError, CancelledError) as error:  # between status and result
+                raise _gone(client, error) from error
+            yield report
     finally:
         if client.status == "running":
             client.cancel(futures, force=True)

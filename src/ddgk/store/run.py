@@ -58,9 +58,12 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     return Run(folder, manifest)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Run:
-    """A run folder. `open_run` opens one.
+    """A run folder, which `open_run` opens.
+
+    Of the run that `DDGK.embed_into` returns, the rows are those of the graphs given there, in that
+    order.
 
     Attributes
     ----------
@@ -86,6 +89,7 @@ class Run:
 
     folder: Folder
     manifest: Manifest
+    chosen: NDArray[np.int64] | None = None
 
     @property
     def address(self) -> str:
@@ -100,7 +104,7 @@ class Run:
     @property
     def n_graphs(self) -> int:
         """How many targets were given."""
-        return self.manifest.n_graphs
+        return self.manifest.n_graphs if self.chosen is None else len(self.chosen)
 
     @property
     def n_sources(self) -> int:
@@ -129,8 +133,13 @@ class Run:
 
     @property
     def names(self) -> list[str | None]:
-        """Return the names of the targets, in the order they were given in."""
-        return [name for batch in range(self.n_batches) for name in self.index(batch).names]
+        """Return the names of the targets, in the order of the rows."""
+        indices = [self.index(batch) for batch in range(self.n_batches)]
+        if self.chosen is None:
+            return [name for index in indices for name in index.names]
+        pairs = [(i.rows.tolist(), i.names) for i in indices]
+        known = {row: name for r, n in pairs for row, name in zip(r, n, strict=True)}
+        return [known[row] for row in self.chosen.tolist()]
 
     @property
     def n_batches(self) -> int:
@@ -181,15 +190,17 @@ class Run:
         """
         return self.read(self.places()[first:last])
 
-    def blocks(self, places: NDArray[np.int64] | None = None) -> Iterator[NDArray[np.float64]]:
+    def blocks(self) -> Iterator[NDArray[np.float64]]:
         """Yield all rows in order, a few at a time, so that memory holds few."""
-        rows = self.places() if places is None else places
+        rows = self.places()
         at_once = max(1, BYTES_AT_ONCE // (8 * len(self.columns)))
         for first in range(0, len(rows), at_once):
             yield self.read(rows[first : first + at_once])
 
     def places(self) -> NDArray[np.int64]:
         """Return the row of the grid that every given graph has, (n_graphs,)."""
+        if self.chosen is not None:
+            return self.chosen
         parts = [self.index(batch).rows for batch in range(self.n_batches)]
         return np.concatenate([np.empty(0, dtype=np.int64), *parts])
 
@@ -216,8 +227,10 @@ class Run:
         try:
             content = self.folder.read(name)
         except FileNotFoundError:
-            raise RunError(f"{where} is missing; the run cannot be continued without it") from None
-        if hashlib.sha256(content).digest() != self._block_hash(block):
+            raise RunError(
+                f"{where} is missing; run the command that began the run, which packs it again"
+            ) from None
+        if not self.is_packed(block, content):
             raise RunError(f"{where} is damaged: its checksum does not match")
         graphs, places = unpack_graphs(content, where)
         if len(graphs) != self.manifest.plan.block_counts[block]:
@@ -249,10 +262,11 @@ class Run:
         # A batch without rows begins where the next one does.
         return int(np.searchsorted(firsts, block, side="right")) - 1
 
-    def _block_hash(self, block: int) -> bytes:
+    def is_packed(self, block: int, content: bytes) -> bool:
+        """Say whether this is the content of a file of packed graphs."""
         batch = self._batch(block)
         first = self.manifest.plan.first_block(batch)
-        return bytes(self._hashes[batch][block - first])
+        return hashlib.sha256(content).digest() == bytes(self._hashes[batch][block - first])
 
     @cached_property
     def _hashes(self) -> list[NDArray[np.uint8]]:

@@ -10,7 +10,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ddgk.attributes import check_families
 from ddgk.errors import RunError
@@ -33,8 +32,8 @@ Begin = Callable[[Sequence[Graph]], Manifest]
 
 def place_targets(
     run: Run | Folder, begin: Begin, graphs: Iterable[Graph], reader: Reader, *, add: bool
-) -> tuple[Run, NDArray[np.int64]]:
-    """Give every graph a row; return the run and the rows, (n_graphs,).
+) -> Run:
+    """Give every graph a row; return the run, with the rows of these graphs as its chosen ones.
 
     run: the run, or the folder where one begins. begin: makes the manifest of a new run, from the
     first of the graphs. add: whether a run that exists takes graphs it does not have.
@@ -43,6 +42,7 @@ def place_targets(
     folder = run.folder if isinstance(run, Run) else run
     manifest = None if existing is None else existing.manifest
     known = {} if existing is None else known_rows(existing)
+    lost = {} if existing is None else _lost_rows(existing)
     rows: list[int] = []
     grown = False
     for batch in batches(_checked(graphs, reader)):
@@ -56,13 +56,18 @@ def place_targets(
             recorded = range(len(batch)) if existing is None else new
             manifest = _store(folder, manifest, batch, digests, list(recorded), known, len(rows))
             grown = True
+        for place, digest in enumerate(digests):
+            if lost.get(known[digest], ()) is None:
+                lost[known[digest]] = batch[place], len(rows) + place
         rows += [known[digest] for digest in digests]
+    if existing is not None and lost:
+        _restore(existing, lost)
     if manifest is None:
         raise RunError("a list of graphs is needed, but this one is empty")
     if grown:
         Grid.describe(folder, manifest)
         folder.write(MANIFEST, manifest.as_bytes())
-    return Run(folder, manifest), np.asarray(rows, dtype=np.int64)
+    return Run(folder, manifest, np.asarray(rows, dtype=np.int64))
 
 
 def refuse_foreign(folder: Folder) -> None:
@@ -92,6 +97,34 @@ def known_rows(run: Run) -> dict[bytes, int]:
         for place, row in enumerate(index.rows.tolist()):
             known[content[32 * place : 32 * place + 32]] = row
     return known
+
+
+def _lost_rows(run: Run) -> dict[int, tuple[Graph, int] | None]:
+    """Return the rows whose packed graphs are missing, to be filled in with the graphs."""
+    plan, there = run.manifest.plan, run.folder.names("graphs")
+    return {
+        block * plan.shape.targets + row: None
+        for block, count in enumerate(plan.block_counts)
+        if block_name(block).partition("/")[2] not in there
+        for row in range(count)
+    }
+
+
+def _restore(run: Run, lost: dict[int, tuple[Graph, int] | None]) -> None:
+    """Pack graphs again that were removed since they were damaged, if they were given again."""
+    per_block = run.manifest.shape.targets
+    families = [family["name"] for family in run.manifest.identity["families"]]
+    for block in sorted({row // per_block for row in lost}):
+        held = [graph for row, graph in sorted(lost.items()) if row // per_block == block]
+        members = [one for one in held if one is not None]
+        stripped = [strip(graph, families) for graph, _ in members]
+        content = pack_graphs(stripped, [place for _, place in members]) if members else b""
+        if not run.is_packed(block, content):
+            raise RunError(
+                f"{run.address}/{block_name(block)} is missing, and these graphs are not the ones "
+                "it was made of; run the command that began the run"
+            )
+        run.folder.write(block_name(block), content)
 
 
 def batches(graphs: Iterable[Graph]) -> Iterator[list[Graph]]:
@@ -159,6 +192,6 @@ def _store(
 def _strangers(run: Run, graph: Graph, place: int) -> str:
     return (
         f"{run.address} is a run of other graphs: {describe(graph.name, place)} is not among its "
-        f"{run.n_graphs}. Name a new folder; or, to add to the run what it does not have, pass "
-        "add=True (--add)"
+        f"{run.manifest.n_graphs}. Name a new folder; or, to add to the run what it does not have, "
+        "pass add=True (--add)"
     )

@@ -16,10 +16,15 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from ddgk.divergence import reported_channels
+from ddgk.embedding.checks import (
+    refuse_other_engine,
+    refuse_other_identity,
+    refuse_other_version,
+)
 from ddgk.embedding.progress import TileProgress
 from ddgk.embedding.tiles import Report, attempt_tile, forget_opened
 from ddgk.embedding.workers import RETRIES, choose_pool
-from ddgk.errors import BusyError, ClusterError, ParameterError, RunError, TileError
+from ddgk.errors import BusyError, ClusterError, ParameterError, TileError
 from ddgk.graphs.graph import Graph
 from ddgk.store.files import Folder, LocalFolder, open_folder
 from ddgk.store.locks import PLANNING, WHOLE_RUN, Locks
@@ -77,7 +82,7 @@ def embed_into(
             manifest = read_manifest(folder)
             if manifest is not None:
                 refuse_other_identity(folder, manifest.identity, identify_model(model))
-                _refuse_other_engine(folder, manifest, setting)
+                refuse_other_engine(folder, manifest, setting.engine, setting.device)
             else:
                 refuse_foreign(folder)
             if not folder.has(MODEL):
@@ -240,51 +245,6 @@ def _versions() -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
-
-
-def refuse_other_identity(folder: Folder, there: dict[str, Any], here: dict[str, Any]) -> None:
-    """Refuse a run of another configuration, and say what differs."""
-    differences = []
-    for name, value in here.items():
-        if there.get(name) == value:
-            continue
-        if name == "method":
-            theirs = there.get("method") or {}
-            differences += [
-                f"{key} is {theirs.get(key)!r} there and {value[key]!r} here"
-                for key in value
-                if theirs.get(key) != value[key]
-            ]
-        elif name == "unseen_labels":
-            differences.append(f"{name} is {there.get(name)!r} there and {value!r} here")
-        else:
-            differences.append(
-                f"the {name} differ" if name.endswith("s") else f"the {name} differs"
-            )
-    if differences:
-        raise RunError(
-            f"{folder.address} is a run of another configuration: {'; '.join(differences)}. Give "
-            "the same options and graphs to continue it, or name a new folder"
-        )
-
-
-def _refuse_other_engine(folder: Folder, manifest: Manifest, setting: Setting) -> None:
-    here = {"name": setting.engine, "device": setting.device}
-    if manifest.engine != here:
-        raise RunError(
-            f"{folder.address} was begun with the engine {manifest.engine}, not {here}; engines "
-            "round differently, so continue with that one, or name a new folder"
-        )
-
-
-def refuse_other_version(run: Run) -> None:
-    """Refuse to mix rows of two versions in one grid."""
-    theirs = run.manifest.versions.get("ddgk")
-    if theirs != version("ddgk"):
-        raise RunError(
-            f"{run.address} was begun by ddgk {theirs}, and this is {version('ddgk')}, which may "
-            "round differently; finish it with that version, or name a new folder"
-        )
 
 
 @contextmanager

@@ -23,9 +23,10 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Write a file piece by piece; it takes its name when it is complete and on the disk."""
     temporary = path.parent / f"{TEMPORARY}{path.name}.{secrets.token_hex(4)}"
     # Opened like any file, so that it gets the mode that the user's umask says.
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    with _naming(path, temporary):
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with _naming(path, temporary), os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -34,6 +35,17 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         os.unlink(temporary)
         raise
     _sync_folder(path.parent)
+
+
+@contextmanager
+def _naming(path: Path, temporary: Path) -> Iterator[None]:
+    """Let errors name the file that was meant; of a full disk the system names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(temporary)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _sync_folder(folder: Path) -> None:
@@ -119,12 +131,8 @@ class LocalFolder:
     def write(self, name: str, content: bytes) -> None:
         """Write a file, whole or not at all; it is on the disk when this returns."""
         path = self.path / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, content)
-        except OSError as error:
-            # Of a full disk the system does not say which file it was, else it names the temporary.
-            raise OSError(error.errno, error.strerror, str(path)) from error
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_atomically(path, content)
 
     def remove(self, name: str) -> None:
         """Remove a file, if it is there."""

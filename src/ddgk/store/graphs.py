@@ -18,6 +18,8 @@ from ddgk.errors import DDGKError, RunError
 from ddgk.graphs.graph import Graph, describe
 from ddgk.store.models import label_as_json, label_from_json
 
+MOST_NODES = 1 << 22  # far beyond what a pair can be trained on, and what a forger may ask for
+
 
 def strip(graph: Graph, families: Sequence[str]) -> Graph:
     """Return a graph without what the model does not read, nor its caller's names of nodes."""
@@ -86,6 +88,8 @@ def _metadata(content: bytes) -> Any:
 
 def _graphs(arrays: dict[str, NDArray[Any]], described: dict[str, Any]) -> list[Graph]:
     nodes, edges = arrays["nodes"], arrays["n_edges"]
+    if (nodes > MOST_NODES).any():
+        raise ValueError(f"a graph is said to have {nodes.max()} nodes")
     columns: dict[str, list[Any]] = {
         "name": [None if name is None else str(name) for name in described["names"]],
         "edges": _cut(arrays["edges"], edges),

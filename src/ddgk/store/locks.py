@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ddgk.store.files import Folder, LocalFolder
@@ -88,7 +88,9 @@ class Locks:
         if self._handle is None:
             return 1
         begun = min(MOST_COUNTED, self.counted(tile) + 1)
-        os.pwrite(self._handle, bytes([begun]), FIRST_TILE + tile)
+        # Not being able to count keeps nobody from working: on a full disk say so where it matters.
+        with suppress(OSError):
+            os.pwrite(self._handle, bytes([begun]), FIRST_TILE + tile)
         return begun
 
     def counted(self, tile: int) -> int:

@@ -307,6 +307,9 @@ def read_model(folder: Folder) -> tuple[StoredModel, dict[str, Any]] | None:
 
 def write_model(folder: Folder, model: StoredModel, parameters: dict[str, Any]) -> None:
     """Keep a model in a folder."""
+    if isinstance(folder, LocalFolder):
+        save_model(folder.path / MODEL, model, parameters)
+        return
     with tempfile.TemporaryDirectory() as scratch:
         save_model(Path(scratch) / MODEL, model, parameters)
         folder.write(MODEL, (Path(scratch) / MODEL).read_bytes())

@@ -30,7 +30,7 @@ def make(n_jobs=1):
 
 
 def small_tiles():
-    """Cut the run into tiles of 16 targets, a few hundredths of a second each."""
+    """Cut the run into tiles of eight targets, a few hundredths of a second each."""
     tiling.WANTED_SECONDS = tiling.SHORTEST_SECONDS = 16 * 0.0025
 
 

@@ -21,21 +21,12 @@ from ddgk.store.models import label_as_json, label_from_json
 MOST_NODES = 1 << 22  # far beyond what a pair can be trained on, and what a forger may ask for
 
 
-def strip(graph: Graph, families: Sequence[str]) -> Graph:
-    """Return a graph without what the model does not read, nor its caller's names of nodes."""
-    return Graph(
-        graph.n_nodes,
-        graph.edges,
-        node_labels=graph.node_labels if "node_labels" in families else None,
-        edge_labels=graph.edge_labels if "edge_labels" in families else None,
-        node_attributes=graph.node_attributes if "attributes" in families else None,
-        edge_weights=graph.edge_weights,
-        name=graph.name,
-    )
+def pack_graphs(graphs: Sequence[Graph], places: Sequence[int], families: Sequence[str]) -> bytes:
+    """Return graphs as the content of a file.
 
-
-def pack_graphs(graphs: Sequence[Graph], places: Sequence[int]) -> bytes:
-    """Return graphs as the content of a file; places: where the caller has them."""
+    places: where the caller has them. families: what the model reads; other labels are not kept,
+    nor are the caller's names of nodes.
+    """
     from safetensors.numpy import save
 
     arrays: dict[str, NDArray[Any]] = {
@@ -46,8 +37,8 @@ def pack_graphs(graphs: Sequence[Graph], places: Sequence[int]) -> bytes:
     }
     described: dict[str, Any] = {"names": [graph.name for graph in graphs]}
     for kind in ("node_labels", "edge_labels"):
+        lists = [getattr(graph, kind) for graph in graphs] if kind in families else []
         # A graph without edges carries no edge labels, though its neighbours do.
-        lists = [getattr(graph, kind) for graph in graphs]
         if any(labels is not None for labels in lists):
             known: dict[tuple[type, Hashable], int] = {}
             codes = [
@@ -59,8 +50,10 @@ def pack_graphs(graphs: Sequence[Graph], places: Sequence[int]) -> bytes:
             arrays[f"{kind}.carried"] = np.asarray([labels is not None for labels in lists])
             who = describe(graphs[0].name)
             described[kind] = [label_as_json(label, who) for _, label in known]
-    for kind in ("node_attributes", "edge_weights"):
-        values = [getattr(graph, kind) for graph in graphs]
+    numbers = {"edge_weights": [graph.edge_weights for graph in graphs]}
+    if "attributes" in families:
+        numbers["node_attributes"] = [graph.node_attributes for graph in graphs]
+    for kind, values in numbers.items():
         if any(value is not None for value in values):
             arrays[f"{kind}.carried"] = np.asarray([value is not None for value in values])
             arrays[kind] = np.concatenate([value for value in values if value is not None])

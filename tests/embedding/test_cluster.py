@@ -152,6 +152,24 @@ def test_without_its_scheduler_a_run_ends_clearly_and_continues_here(lonely, exp
     np.testing.assert_array_equal(model.transform(made, run=folder), rows)
 
 
+def test_ray_works_through_its_own_backend(expected, tmp_path):
+    ray = pytest.importorskip("ray", reason="it is too large to be asked of everybody")
+    from ray.util.joblib import register_ray
+
+    made, model, rows = expected
+    ray.init(num_cpus=2, include_dashboard=False, logging_level="error")
+    try:
+        register_ray()
+        with joblib.parallel_config("ray", n_jobs=2):
+            found = ddgk.DDGK(**model.get_params() | {"n_jobs": None}).fit_transform(
+                made, run=tmp_path / "run"
+            )
+    finally:
+        ray.shutdown()
+    np.testing.assert_array_equal(found, rows)
+    assert str(os.getpid()) not in str(workers(ddgk.open_run(tmp_path / "run")))
+
+
 def test_the_command_line_uses_a_cluster(client, tmp_path, monkeypatch):
     from typer.testing import CliRunner
 

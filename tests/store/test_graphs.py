@@ -73,8 +73,25 @@ def test_lengths_that_do_not_add_up_are_refused():
 
     content = pack_graphs([random_graph(1), random_graph(2)], [0, 1], ALL)
     arrays = load(content)
-    for name, values in {"n_edges": [10**15, 3], "nodes": [10**15, 10**15]}.items():
-        changed = arrays | {name: np.asarray(values)}
+    edges = arrays["edges"]
+    forgeries = [
+        {"n_edges": np.asarray([10**15, 3])},
+        {"n_edges": np.asarray([2**63 - 1, 2**63 - 1])},
+        {"nodes": np.asarray([10**15, 10**15])},
+        {"nodes": np.asarray([0, 3])},
+        {"nodes": np.asarray([2, 2])},
+        {"nodes": arrays["nodes"].astype(float)},
+        {"nodes": arrays["nodes"][:1]},
+        {"edges": edges[:, ::-1].copy()},
+        {"edges": edges[::-1].copy()},
+        {"edges": np.zeros_like(edges)},
+        {"edges": edges - 5},
+        {"edges": edges[:, 0].copy()},
+        {"edge_weights": -np.ones(len(edges)), "edge_weights.carried": np.ones(2, dtype=bool)},
+        {"edge_weights": np.full(len(edges), np.nan), "edge_weights.carried": np.ones(2, bool)},
+    ]
+    for changes in forgeries:
+        changed = arrays | changes
         forged = save(changed, {"ddgk": '{"names": [null, null]}'})
         with pytest.raises(RunError, match="damaged"):
             unpack_graphs(forged, "x")

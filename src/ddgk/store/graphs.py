@@ -81,8 +81,7 @@ def _metadata(content: bytes) -> Any:
 
 def _graphs(arrays: dict[str, NDArray[Any]], described: dict[str, Any]) -> list[Graph]:
     nodes, edges = arrays["nodes"], arrays["n_edges"]
-    if (nodes > MOST_NODES).any():
-        raise ValueError(f"a graph is said to have {nodes.max()} nodes")
+    _check(arrays)
     columns: dict[str, list[Any]] = {
         "name": [None if name is None else str(name) for name in described["names"]],
         "edges": _cut(arrays["edges"], edges),
@@ -96,14 +95,41 @@ def _graphs(arrays: dict[str, NDArray[Any]], described: dict[str, Any]) -> list[
     graphs = []
     for place, n_nodes in enumerate(nodes.tolist()):
         fields = {key: column[place] for key, column in columns.items()}
-        graphs.append(Graph(n_nodes, fields.pop("edges"), **fields))
+        graphs.append(Graph.from_checked(n_nodes, fields.pop("edges"), **fields))
     return graphs
+
+
+def _check(arrays: dict[str, NDArray[Any]]) -> None:
+    """Check what the constructor of a graph would, for all graphs together, and freeze it."""
+    nodes, counts, edges = arrays["nodes"], arrays["n_edges"], arrays["edges"]
+    whole = all(array.dtype == np.int64 for array in (nodes, counts, edges))
+    if not whole or (nodes.ndim, counts.ndim) != (1, 1) or edges.shape[1:] != (2,):
+        raise ValueError("its arrays are of other kinds")
+    if (nodes < 1).any() or (nodes > MOST_NODES).any():
+        raise ValueError(f"a graph is said to have {nodes.min()} or {nodes.max()} nodes")
+    _cut(edges, counts)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    u, v = edges.T
+    ends = np.diff(owner) > 0
+    ascending = (np.diff(u * nodes[owner] + v) > 0) | ends
+    if not ((u >= 0) & (u < v) & (v < nodes[owner])).all() or not ascending.all():
+        raise ValueError("its edges are not those of simple graphs, in order")
+    for kind, n_axes in (("node_attributes", 2), ("edge_weights", 1)):
+        values = arrays.get(kind)
+        if values is None:
+            continue
+        if values.dtype != np.float64 or values.ndim != n_axes or 0 in values.shape[1:]:
+            raise ValueError(f"its {kind} are {values.dtype} of shape {values.shape}")
+        if not np.isfinite(values).all() or (values < 0).any():
+            raise ValueError(f"its {kind} are not finite and non-negative")
+    for array in arrays.values():
+        array.flags.writeable = False
 
 
 def _cut(array: NDArray[Any], counts: NDArray[Any]) -> list[NDArray[Any]]:
     """Cut an array into pieces of these lengths, which must add up."""
     ends = np.concatenate([[0], np.cumsum(counts)])
-    if (counts < 0).any() or ends[-1] != len(array):
+    if (counts < 0).any() or (counts > len(array)).any() or ends[-1] != len(array):
         raise ValueError("its lengths do not add up")
     return [array[first:last] for first, last in pairwise(ends.tolist())]
 
@@ -120,9 +146,10 @@ def _optional(
 
 def _labels(
     arrays: dict[str, NDArray[Any]], described: dict[str, Any], kind: str, counts: NDArray[Any]
-) -> list[list[Hashable] | None]:
+) -> list[tuple[Hashable, ...] | None]:
     alphabet = [label_from_json(label) for label in described.get(kind, ())]
     pieces = _optional(arrays, kind, counts)
     return [
-        None if piece is None else [alphabet[code] for code in piece.tolist()] for piece in pieces
+        None if piece is None else tuple(alphabet[code] for code in piece.tolist())
+        for piece in pieces
     ]

@@ -28,6 +28,7 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/accuracy.py MUTAG PTC_MR
+	$(BIN)/python benchmarks/runs.py
 
 # torch is pinned here and not in pyproject.toml: users take the build that fits their machine.
 $(READY): pyproject.toml

@@ -55,7 +55,8 @@ def graphs(count: int) -> Iterator[ddgk.Graph]:
 def fitted(n_jobs: int = 1) -> ddgk.DDGK:
     model = ddgk.DDGK(n_sources=N_SOURCES, random_state=0, n_jobs=n_jobs)
     model.fit(list(graphs(FITTED)))
-    model.transform(list(graphs(16)))  # loads the compiled code
+    with tempfile.TemporaryDirectory() as folder:
+        model.embed_into(folder, graphs(16))  # loads the compiled code, and Zarr
     return model
 
 

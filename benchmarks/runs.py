@@ -79,7 +79,8 @@ def compare_workers(count: int, repeats: int) -> dict[str, Any]:
         print(f"  {name}: {found[name][-1]:.1f} s", flush=True)
 
     clusters = [
-        LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=None) for n in (1, 2)
+        LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
+        for n in (1, 2)
     ]
     clients = [Client(cluster, set_as_default=False) for cluster in clusters]
     for client in clients:

@@ -28,6 +28,7 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/accuracy.py MUTAG PTC_MR
+	$(BIN)/python benchmarks/runs.py
 
 # torch is pinned here and not in pyproject.toml: users take the build that fits their machine.
 $(READY): pyproject.toml
@@ -35,7 +36,7 @@ $(READY): pyproject.toml
 		{ echo "ddgk needs Python 3.11 or newer; try make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet torch==2.13.0 -e ".[torch,plots,parquet,dev]"
+	$(BIN)/python -m pip install --quiet torch==2.13.0 -e ".[torch,plots,parquet,cluster,cloud,dev]"
 	@touch $(READY)
 
 clean:

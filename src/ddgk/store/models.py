@@ -1,14 +1,10 @@
-"""What is kept on disk: a model is one safetensors file, its arrays with a JSON description.
-
-Nothing is ever unpickled. A file is written beside its final name and renamed when it is complete.
-"""
+"""A model as one safetensors file: arrays and a JSON description. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -26,6 +22,7 @@ from ddgk.errors import DDGKError, LabelError, ModelFileError
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.method import Method
 from ddgk.reading import Reader
+from ddgk.store.files import write_atomically
 
 FORMAT = 1
 
@@ -48,10 +45,7 @@ def save_model(path: str | os.PathLike[str], model: StoredModel, parameters: Any
     """Write a model and the estimator's parameters to a file."""
     from safetensors.numpy import save
 
-    arrays: dict[str, NDArray[Any]] = {"baselines": model.baselines}
-    for place, encoder in enumerate(model.encoders):
-        arrays |= {f"{place}.{name}": a for name, a in _arrays(encoder, model.method).items()}
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    arrays = _all_arrays(model)
     description = {
         "format": FORMAT,
         "ddgk": version("ddgk"),
@@ -64,6 +58,18 @@ def save_model(path: str | os.PathLike[str], model: StoredModel, parameters: Any
         "sha256": _checksum(arrays),
     }
     write_atomically(Path(path), save(arrays, {"ddgk": json.dumps(description)}))
+
+
+def identify_model(model: StoredModel) -> dict[str, Any]:
+    """Return what two models must have in common to give the same bits, as plain values."""
+    return {
+        "method": json.loads(json.dumps(model.method.as_json())),
+        "seed": model.seed,
+        "unseen_labels": model.reader.unseen,
+        "families": [_family_as_json(family) for family in model.reader.families],
+        "sources": [encoder.graph.digest for encoder in model.encoders],
+        "encoders": _checksum(_all_arrays(model)),
+    }
 
 
 def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any]]:
@@ -104,27 +110,6 @@ def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any
         ) from error
 
 
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that its name only ever stands for the whole content."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
-
-
 def _check_format(description: Any, path: str | os.PathLike[str]) -> None:
     if not isinstance(description, dict) or not isinstance(description.get("format"), int):
         raise ModelFileError(f"{os.fspath(path)!r} is not a ddgk model: it names no format")
@@ -141,6 +126,13 @@ def _checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
         content.update(f"{name}:{arrays[name].dtype}:{arrays[name].shape}:".encode())
         content.update(arrays[name].tobytes())
     return content.hexdigest()
+
+
+def _all_arrays(model: StoredModel) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {"baselines": model.baselines}
+    for place, encoder in enumerate(model.encoders):
+        arrays |= {f"{place}.{name}": a for name, a in _arrays(encoder, model.method).items()}
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
 def _arrays(encoder: Encoder, method: Method) -> dict[str, NDArray[Any]]:

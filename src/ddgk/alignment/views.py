@@ -1,0 +1,156 @@
+"""What is read of a graph to align it: a stack of relations, and what its nodes carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.attributes import EdgeLabels, Family, pooled
+from ddgk.errors import ParameterError
+from ddgk.graphs.graph import Graph
+from ddgk.hashing import scramble
+from ddgk.relations import closeness, node_to_edges
+
+Array = NDArray[np.float64]
+
+# Up to here every edge label has a relation of its own; more share as many, by codes of bits.
+MOST_LABEL_RELATIONS = 8
+
+
+def adjacency(graph: Graph) -> Array:
+    """Return who is a neighbour of whom, (n, n)."""
+    return node_to_edges(graph).dense()
+
+
+def nearness(graph: Graph) -> Array:
+    """Return 1 - distance / diameter, (n, n)."""
+    return closeness(graph).dense()
+
+
+def heat(graph: Graph) -> Array:
+    """Return how much of a unit of heat put on i has reached j after a unit of time, (n, n).
+
+        B = exp(-(D - A)),  D: degrees
+
+    Unlike a distance it counts all ways between two nodes, so it also tells apart what is near in
+    another manner; what stays at a node, B[i, i], describes the node by itself.
+    """
+    weights = adjacency(graph)
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    values, vectors = np.linalg.eigh(laplacian)
+    spread: Array = np.clip((vectors * np.exp(-values)) @ vectors.T, 0.0, 1.0)
+    return spread
+
+
+# Heat spreads thin, so its differences are small and count for more.
+VIEWS: dict[str, tuple[Callable[[Graph], Array], float]] = {
+    "node_to_edges": (adjacency, 1.0),
+    "heat": (heat, 4.0),
+    "closeness": (nearness, 1.0),
+}
+
+
+@dataclass(frozen=True)
+class View:
+    """A graph as the aligner sees it.
+
+    relations: (R, n, n), symmetric, entries in [0, 1]. units, contributions: Q_u and C of every
+    family, (n, k) each. surroundings: Q_s of every family, by the first relation, (n, k).
+    """
+
+    relations: Array
+    units: tuple[Array, ...]
+    contributions: tuple[Array, ...]
+    surroundings: tuple[Array, ...]
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes the graph has."""
+        return int(self.relations.shape[1])
+
+
+@dataclass(frozen=True)
+class Viewer:
+    """What is read of both graphs of a pair.
+
+    relations: names in `VIEWS`. families: as learned from the pair. coefficients: c_f of each.
+    """
+
+    relations: tuple[str, ...]
+    families: tuple[Family, ...]
+    coefficients: tuple[float, ...]
+
+    @property
+    def family_names(self) -> tuple[str, ...]:
+        """Return the names of the families read."""
+        return tuple(family.name for family in self.families)
+
+    @property
+    def weights(self) -> Array:
+        """Return w_r, how much an entry of each relation counts, (R,)."""
+        own = [VIEWS[name][1] for name in self.relations]
+        for family, coefficient in zip(self.families, self.coefficients, strict=True):
+            if isinstance(family, EdgeLabels):
+                own += [coefficient] * _label_codes(family).shape[1]
+        return np.array(own)
+
+    def view(self, graph: Graph) -> View:
+        """Read a graph in its own node order."""
+        relations = [VIEWS[name][0](graph) for name in self.relations]
+        for family in self.families:
+            if isinstance(family, EdgeLabels):
+                relations += _label_relations(graph, family)
+        contributions = tuple(family.contributions(graph, "error") for family in self.families)
+        return View(
+            np.stack(relations),
+            tuple(family.unit_distributions(graph, "error") for family in self.families),
+            contributions,
+            tuple(pooled(relations[0], given) for given in contributions),
+        )
+
+    def unary_costs(self, target: View, source: View) -> Array:
+        """Return what it costs that a target node stands for a source node, going by labels alone.
+
+            sum_f c_f (|Q_u(t, i) - Q_u(s, j)|^2 + |Q_s(t, i) - Q_s(s, j)|^2)
+
+        Returns (n_target, n_source).
+        """
+        costs = np.zeros((target.n_nodes, source.n_nodes))
+        for place, coefficient in enumerate(self.coefficients):
+            for mine, theirs in (
+                (target.units[place], source.units[place]),
+                (target.surroundings[place], source.surroundings[place]),
+            ):
+                costs += coefficient * ((mine[:, None, :] - theirs[None, :, :]) ** 2).sum(axis=2)
+        return costs
+
+
+def checked_relations(given: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Return relation names as a tuple; refuse unknown ones."""
+    names = (given,) if isinstance(given, str) else tuple(given)
+    unknown = [name for name in names if name not in VIEWS]
+    if unknown or not names:
+        listed = ", ".join(map(repr, VIEWS))
+        raise ParameterError(f"relation must be some of {listed}, not {given!r}")
+    return names
+
+
+def _label_codes(family: EdgeLabels) -> Array:
+    """Return a row of bits for every edge label: its own place, or a code where there are many."""
+    if family.width <= MOST_LABEL_RELATIONS:
+        return np.eye(family.width)
+    words = scramble(np.arange(family.width, dtype=np.uint64))
+    bits = (words[:, None] >> np.arange(MOST_LABEL_RELATIONS, dtype=np.uint64)) & np.uint64(1)
+    return bits.astype(np.float64)
+
+
+def _label_relations(graph: Graph, family: EdgeLabels) -> list[Array]:
+    """Return, bit by bit, which edges carry a label whose code has it."""
+    arcs = family.arcs(graph, "error")
+    codes = _label_codes(family)
+    relations = np.zeros((codes.shape[1], graph.n_nodes, graph.n_nodes))
+    relations[:, arcs.tails, arcs.heads] = codes[arcs.codes].T
+    return list(relations)

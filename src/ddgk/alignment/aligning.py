@@ -24,10 +24,13 @@ from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph
 from ddgk.method import Method
-from ddgk.reading import Reader
 
-# Wide and shallow: it must know its source by heart, and needs no more than a few milliseconds.
-ENCODER = EncoderTraining(dimension=8, width=32, depth=1, epochs=200, rate=0.05, scores="linear")
+# Shallow and quick, since it is enough to know one source by heart; larger where that fails.
+LADDER = (
+    EncoderTraining(dimension=8, width=32, depth=1, epochs=100, rate=0.1, scores="linear"),
+    EncoderTraining(dimension=16, width=64, depth=1, epochs=200, rate=0.05, scores="linear"),
+    EncoderTraining(dimension=32, width=128, depth=1, epochs=400, rate=0.03, scores="linear"),
+)
 RELATIONS = ("node_to_edges", "heat")
 WAYS = ("attention", "profiles")
 WAVE = 4  # starts that are run side by side, however many threads there are
@@ -49,7 +52,7 @@ def align(
     labels: str | tuple[str, ...] = "auto",
     by: str = "attention",
     model: Profiler | None = None,
-    steps: int = 40,
+    steps: int = 30,
     noise: float = 0.01,
     coefficients: float | Mapping[str, float] = 1.0,
     exhaustive: bool = False,
@@ -125,8 +128,7 @@ def align(
         assert model is not None
         mine, theirs = (model.node_profiles(graph) for graph in pair)
         return match_profiles(pair.target, pair.source, mine, theirs, viewer.family_names)
-    reader = Reader("node_to_edges", families)
-    orders = [reader.canonical_order(graph) for graph in pair]
+    orders = [viewer.order(graph) for graph in pair]
     ordered = Pair(*(graph.permuted(order) for graph, order in zip(pair, orders, strict=True)))
     affinity = None
     if model is not None:
@@ -136,11 +138,11 @@ def align(
         viewer.view(ordered.source),
         viewer,
         Annealing(steps=steps, noise=noise),
-        ENCODER,
+        LADDER,
         make_engine(engine),
         affinity,
     )
-    seed = start_seed(random_state, reader.read(ordered.source, quotient=False).digest)
+    seed = start_seed(random_state, learner.source.digest)
 
     def run(place: int) -> tuple[Start, Restart]:
         start = learner.learn(start_seed(seed, str(place)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -21,6 +22,7 @@ from ddgk.engine.annealing import (
 )
 from ddgk.engine.problem import EncoderTraining, Engine, Problem, Weights
 from ddgk.engine.starts import first_weights, uniform
+from ddgk.engine.tabu import search_beyond
 from ddgk.errors import NonFiniteLossError
 
 Array = NDArray[np.float64]
@@ -28,6 +30,7 @@ Integers = NDArray[np.int64]
 
 NOISE, ORDER = 1 << 33, (1 << 33) + 1  # streams of random numbers that no encoder draws from
 SWEEPS = 50
+BY_HEART = 0.25  # an encoder that is nowhere farther off knows its source
 LEAST_GAIN = 1e-6
 
 
@@ -37,14 +40,16 @@ class Annealing:
 
     steps: how many. first, last: the coldness at both ends; in between it grows evenly by factors.
     rounds: of Sinkhorn's scaling in a step. noise: how unevenly the attention starts; 0 is the
-    equivariant start. sureness: the coldness at which confidences are read.
+    equivariant start. exchanges: how long, per node, the search goes on beyond a matching that is
+    not perfect. sureness: the coldness at which confidences are read.
     """
 
-    steps: int = 40
+    steps: int = 30
     first: float = 0.05
     last: float = 10.0
     rounds: int = 4
     noise: float = 0.01
+    exchanges: int = 20
     sureness: float = 2.0
 
     @property
@@ -81,13 +86,13 @@ class Learner:
     source: View
     viewer: Viewer
     annealing: Annealing
-    training: EncoderTraining
+    ladder: tuple[EncoderTraining, ...]
     engine: Engine
     affinity: Array | None = None
 
     def learn(self, seed: int) -> Start:
         """Train an encoder of the source and cool the attention of the target down onto it."""
-        scores = predict(self.source, self.training, self.engine, start_seed(seed, "encoder"))
+        scores = predict(self.source, self.ladder, self.engine, start_seed(seed, "encoder"))
         n_target, n_source = self.target.n_nodes, self.source.n_nodes
         # In canonical order node 5 of one graph may well be node 5 of the other. Nothing may be
         # read off that, not even by how ties fall, so the source is shuffled.
@@ -100,7 +105,11 @@ class Learner:
         if turned:
             unary, first, relations = unary.T, first.T, relations[::-1]
         costs = split_costs(unary, *relations, self.viewer.weights)
-        attention, partners = _cool_down(costs, first, self.annealing, seed)
+
+        def perfect(partners: Integers) -> bool:
+            return not turned and self._is_perfect(order[partners])
+
+        attention, partners = _cool_down(costs, first, self.annealing, seed, perfect)
         sureness = _sureness(costs, partners, self.annealing.sureness)
         pairs = np.stack([np.arange(len(partners)), partners], axis=1)
         if turned:
@@ -115,12 +124,26 @@ class Learner:
             scores,
         )
 
+    def _is_perfect(self, partners: Integers) -> bool:
+        """Say whether a matching of all nodes leaves nothing to improve, by what was read."""
+        return (
+            self.target.n_nodes == self.source.n_nodes
+            and np.allclose(
+                self.target.relations, self.source.relations[:, partners][:, :, partners], atol=1e-9
+            )
+            and all(
+                np.array_equal(mine, theirs[partners])
+                for mine, theirs in zip(self.target.units, self.source.units, strict=True)
+            )
+        )
 
-def predict(source: View, training: EncoderTraining, engine: Engine, seed: int) -> Array:
+
+def predict(source: View, ladder: Sequence[EncoderTraining], engine: Engine, seed: int) -> Array:
     """Train an encoder of all relations of the source at once; return what it predicts.
 
         Z = f(E),  sigmoid(Z) ~ [B_1 | ... | B_R]
 
+    ladder: encoders to try, each larger than the one before, until one knows the source by heart.
     Returns Z by relation, (R, n, n), symmetric as the relations are.
     """
     n_relations, n_nodes, _ = source.relations.shape
@@ -128,15 +151,17 @@ def predict(source: View, training: EncoderTraining, engine: Engine, seed: int) 
     problem = Problem(
         np.ascontiguousarray(beside), np.ones(n_nodes), np.ones(n_relations * n_nodes)
     )
-    (weights,) = engine.train_encoders(
-        [problem], [first_weights(beside.shape, seed, training)], training
-    )
-    scores = _run(weights).reshape(n_nodes, n_relations, n_nodes).transpose(1, 0, 2)
-    if not np.isfinite(scores).all():
-        raise NonFiniteLossError(
-            f"the encoder of the source diverged; lower encoder_rate (it is {training.rate:g})"
+    for training in ladder:
+        (weights,) = engine.train_encoders(
+            [problem], [first_weights(beside.shape, seed, training)], training
         )
-    return np.ascontiguousarray((scores + scores.transpose(0, 2, 1)) / 2)
+        raw = _run(weights).reshape(n_nodes, n_relations, n_nodes).transpose(1, 0, 2)
+        scores: Array = np.ascontiguousarray((raw + raw.transpose(0, 2, 1)) / 2)
+        if not np.isfinite(scores).all():
+            raise NonFiniteLossError(f"the encoder of the source diverged at rate {training.rate}")
+        if np.abs(sigmoid(scores) - source.relations).max() < BY_HEART:
+            break
+    return scores
 
 
 def _run(weights: Weights) -> Array:
@@ -165,7 +190,11 @@ def _as_predicted(source: View, scores: Array, order: Integers) -> View:
 
 
 def _cool_down(
-    costs: Costs, first: Array, annealing: Annealing, seed: int
+    costs: Costs,
+    first: Array,
+    annealing: Annealing,
+    seed: int,
+    perfect: Callable[[Integers], bool],
 ) -> tuple[Array, Integers]:
     """Anneal, match, and exchange partners as long as that helps."""
     n, m = costs.unary.shape
@@ -175,6 +204,10 @@ def _cool_down(
     _, partners = linear_sum_assignment(attention, maximize=True)
     partners = partners.astype(np.int64)
     moved = exchange_partners(costs, partners, SWEEPS, LEAST_GAIN)
+    if annealing.exchanges and not perfect(partners):
+        further = search_beyond(costs, partners, annealing.exchanges * m, seed)
+        moved += int((further != partners).sum())
+        partners = further
     if moved and annealing.noise > 0:
         # What is reported should attend where the matching ended.
         attention[:] = 0.0

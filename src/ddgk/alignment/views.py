@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.attributes import EdgeLabels, Family, pooled
+from ddgk.attributes import EdgeLabels, Family, check_families, pooled
+from ddgk.engine.ordering import order_nodes
 from ddgk.errors import ParameterError
 from ddgk.graphs.graph import Graph
 from ddgk.hashing import scramble
 from ddgk.relations import closeness, node_to_edges
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 
 # Up to here every edge label has a relation of its own; more share as many, by codes of bits.
 MOST_LABEL_RELATIONS = 8
 
 
 def adjacency(graph: Graph) -> Array:
-    """Return who is a neighbour of whom, (n, n)."""
-    return node_to_edges(graph).dense()
+    """Return who is a neighbour of whom, (n, n); edge weights that were kept are soft edges."""
+    if graph.edge_weights is not None:
+        return node_to_edges(graph).dense()
+    matrix = np.zeros((graph.n_nodes, graph.n_nodes))
+    tails, heads = graph.edges.T
+    matrix[tails, heads] = 1.0
+    matrix[heads, tails] = 1.0
+    return matrix
 
 
 def nearness(graph: Graph) -> Array:
@@ -33,22 +42,23 @@ def nearness(graph: Graph) -> Array:
 def heat(graph: Graph) -> Array:
     """Return how much of a unit of heat put on i has reached j after a unit of time, (n, n).
 
-        B = exp(-(D - A)),  D: degrees
+        B[i, j] = sqrt(exp(-(D - A))[i, j]),  D: degrees
 
     Unlike a distance it counts all ways between two nodes, so it also tells apart what is near in
-    another manner; what stays at a node, B[i, i], describes the node by itself.
+    another manner; what stays at a node, B[i, i], describes the node by itself. Heat spreads thin:
+    under the root its small differences are large enough to be learned.
     """
     weights = adjacency(graph)
     laplacian = np.diag(weights.sum(axis=1)) - weights
     values, vectors = np.linalg.eigh(laplacian)
-    spread: Array = np.clip((vectors * np.exp(-values)) @ vectors.T, 0.0, 1.0)
+    spread: Array = np.sqrt(np.clip((vectors * np.exp(-values)) @ vectors.T, 0.0, 1.0))
     return spread
 
 
-# Heat spreads thin, so its differences are small and count for more.
+# Each with how much an entry of it counts.
 VIEWS: dict[str, tuple[Callable[[Graph], Array], float]] = {
     "node_to_edges": (adjacency, 1.0),
-    "heat": (heat, 4.0),
+    "heat": (heat, 2.0),
     "closeness": (nearness, 1.0),
 }
 
@@ -65,6 +75,15 @@ class View:
     units: tuple[Array, ...]
     contributions: tuple[Array, ...]
     surroundings: tuple[Array, ...]
+
+    @property
+    def digest(self) -> str:
+        """Hash of all that is seen."""
+        content = hashlib.sha256()
+        for values in (self.relations, *self.units, *self.contributions):
+            content.update(f"{values.shape}".encode())
+            content.update(values.tobytes())
+        return content.hexdigest()
 
     @property
     def n_nodes(self) -> int:
@@ -96,6 +115,23 @@ class Viewer:
             if isinstance(family, EdgeLabels):
                 own += [coefficient] * _label_codes(family).shape[1]
         return np.array(own)
+
+    def order(self, graph: Graph) -> Integers:
+        """List the nodes in an order that depends on what is read of the graph alone, (n,)."""
+        check_families(graph, self.families)
+        weights = graph.edge_weights
+        codes = np.zeros(graph.n_edges, dtype=np.int64)
+        if weights is not None:
+            codes = np.unique(weights, return_inverse=True)[1].astype(np.int64)
+        colours = np.zeros(graph.n_nodes, dtype=np.int64)
+        for family in self.families:
+            own = family.colours(graph, "error")
+            colours = colours * (1 + int(own.max(initial=0))) + own
+            labelled = family.arcs(graph, "error")
+            if labelled is not None:
+                codes = codes * (1 + family.width) + labelled.codes[: graph.n_edges]
+        tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
+        return order_nodes(colours, tails, heads, np.concatenate([codes, codes]))
 
     def view(self, graph: Graph) -> View:
         """Read a graph in its own node order."""

@@ -38,7 +38,7 @@ def align(
     restarts: Annotated[
         int, typer.Option(min=1, help="Starts at most; an isomorphism ends the search.")
     ] = 8,
-    steps: Annotated[int, typer.Option(min=1, help="Steps of the annealing.")] = 40,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of the annealing.")] = 30,
     relation: options.Views = None,
     families: options.Families = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Fixes every draw.")] = 0,

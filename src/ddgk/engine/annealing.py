@@ -28,7 +28,7 @@ FARTHEST = 200.0  # exp(-200) is still far from underflow when multiplied by ano
 FREE = -1
 
 
-def _compiled(function: Function) -> Function:
+def compiled(function: Function) -> Function:
     """Compile a kernel, exactly as written, and keep it on disk."""
     try:
         result = numba.njit(error_model="numpy", nogil=True, cache=True)(function)
@@ -78,7 +78,7 @@ def split_costs(unary: Array, target: Array, source: Array, weights: Array) -> C
     )
 
 
-@_compiled
+@compiled
 def anneal(costs: Costs, attention: Array, coldness: Array, rounds: int) -> None:
     """Cool an attention down, in place.
 
@@ -121,7 +121,7 @@ def anneal(costs: Costs, attention: Array, coldness: Array, rounds: int) -> None
                 attention[i, j] = row_scale[i] * gradient[i, j] * column_scale[j]
 
 
-@_compiled
+@compiled
 def expected_costs(
     costs: Costs, attention: Array, gradient: Array, half: Array, whole: Array
 ) -> None:
@@ -155,20 +155,32 @@ def expected_costs(
                 gradient[i, j] -= 2.0 * whole[i, j]
 
 
-@_compiled
+@compiled
 def _multiply(left: Array, right: Array, product: Array) -> None:
-    """Write left @ right; zeros on the left cost nothing, and most of an adjacency is zeros."""
+    """Write left @ right, four rows of the right side at a time.
+
+    Zeros on the left cost nothing, and most of an adjacency is zeros.
+    """
+    depth, width = right.shape
     for i in range(len(left)):
-        for j in range(right.shape[1]):
+        for j in range(width):
             product[i, j] = 0.0
-        for k in range(len(right)):
+        for k in range(0, depth - 3, 4):
+            one, two = left[i, k], left[i, k + 1]
+            three, four = left[i, k + 2], left[i, k + 3]
+            if one == 0.0 and two == 0.0 and three == 0.0 and four == 0.0:
+                continue
+            for j in range(width):
+                product[i, j] += (one * right[k, j] + two * right[k + 1, j]) + (
+                    three * right[k + 2, j] + four * right[k + 3, j]
+                )
+        for k in range(depth - depth % 4, depth):
             factor = left[i, k]
-            if factor != 0.0:
-                for j in range(right.shape[1]):
-                    product[i, j] += factor * right[k, j]
+            for j in range(width):
+                product[i, j] += factor * right[k, j]
 
 
-@_compiled
+@compiled
 def matching_loss(costs: Costs, partners: Integers) -> float:
     """Return L of a one-to-one matching; partners: (n,), the column of every row."""
     total = 0.0
@@ -180,7 +192,7 @@ def matching_loss(costs: Costs, partners: Integers) -> float:
     return total
 
 
-@_compiled
+@compiled
 def _entry(costs: Costs, i: int, k: int, j: int, l: int) -> float:  # noqa: E741
     """Return sum_r w_r (T_r[i, k] - S_r[j, l])^2."""
     total: float = costs.left_squares[i, k] + costs.right_squares[j, l]
@@ -189,7 +201,7 @@ def _entry(costs: Costs, i: int, k: int, j: int, l: int) -> float:  # noqa: E741
     return total
 
 
-@_compiled
+@compiled
 def _exchange(costs: Costs, partners: Integers, i: int, to: int, k: int) -> float:
     """Return how much worse L gets when i takes column `to`, whose row k (or FREE) takes i's."""
     given = partners[i]
@@ -214,7 +226,7 @@ def _exchange(costs: Costs, partners: Integers, i: int, to: int, k: int) -> floa
     return change
 
 
-@_compiled
+@compiled
 def exchange_costs(costs: Costs, partners: Integers) -> Array:
     """Return how much worse L gets when i takes column j and whoever had j takes i's, (n, m)."""
     n, m = costs.unary.shape
@@ -229,7 +241,7 @@ def exchange_costs(costs: Costs, partners: Integers) -> Array:
     return changes
 
 
-@_compiled
+@compiled
 def exchange_partners(costs: Costs, partners: Integers, sweeps: int, least: float) -> int:
     """Exchange partners, in place, as long as that lowers L by `least`; returns how often."""
     n, m = costs.unary.shape

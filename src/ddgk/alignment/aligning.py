@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ddgk.alignment.checking import is_isomorphism
 from ddgk.alignment.learning import Annealing, Learner, Start
+from ddgk.alignment.orbits import colour_classes
 from ddgk.alignment.profiles import Profiler, match_profiles, profile_affinity
 from ddgk.alignment.reconstruction import divergence
 from ddgk.alignment.result import Alignment, Restart, edge_correctness
@@ -20,6 +21,7 @@ from ddgk.embedding import progress
 from ddgk.encoder import start_seed
 from ddgk.engine import make_engine
 from ddgk.engine.problem import EncoderTraining
+from ddgk.engine.tabu import announce
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph
@@ -140,12 +142,14 @@ def align(
         Annealing(steps=steps, noise=noise),
         LADDER,
         make_engine(engine),
+        colour_classes(ordered.target, viewer.family_names) if noise == 0 else orders[0],
         affinity,
     )
+    announce()
     seed = start_seed(random_state, learner.source.digest)
 
     def run(place: int) -> tuple[Start, Restart]:
-        start = learner.learn(start_seed(seed, str(place)))
+        start = learner.learn(place, start_seed(seed, str(place)))
         return start, _judge(start, ordered, learner)
 
     most = restarts if noise > 0 else 1
@@ -187,12 +191,13 @@ def _waves(restarts: int) -> Iterator[range]:
 def _judge(start: Start, graphs: Pair, learner: Learner) -> Restart:
     """Say what a start is worth, on the graphs themselves."""
     target, source, viewer = graphs.target, graphs.source, learner.viewer
+    settled = start.attention.copy()  # nodes without a partner keep their attention
+    settled[start.pairs[:, 0]] = 0.0
+    settled[start.pairs[:, 0], start.pairs[:, 1]] = 1.0
     return Restart(
         start.pairs,
         start.loss,
-        divergence(
-            learner.target, learner.source, start.scores, start.attention, viewer.coefficients
-        ),
+        divergence(learner.target, learner.source, start.scores, settled, viewer.coefficients),
         edge_correctness(target, source, start.pairs),
         is_isomorphism(target, source, start.pairs, viewer.family_names),
     )

@@ -29,7 +29,7 @@ class Restart:
     loss : float
         Of the matching, as the search sees it.
     divergence : float
-        Of the attention, in nats.
+        Through the matching, in nats.
     edge_correctness : float
     is_isomorphism : bool
     """
@@ -58,8 +58,8 @@ class Alignment:
     families : tuple of str
         Which labels and attributes steered the match.
     divergence : float
-        How much worse, in nats, the target is reconstructed through the attention than the source
-        is by itself (paper eq. 10). About 0 for an isomorphism; nan where nothing was trained.
+        How much worse, in nats, the target is reconstructed through the matching than the source is
+        by itself (paper eq. 10). 0 for an isomorphism; nan where nothing was trained.
     restarts : tuple of Restart
         Every start that was run, in order.
     matched : array of shape (n_matched, 2), optional

@@ -85,8 +85,8 @@ class Learner:
     """Aligns one pair, start by start.
 
     target, source: with the nodes in canonical order. classes: of the target's nodes, those that
-    refinement cannot tell apart, (n_target,); the equivariant start ties them. affinity: where the
-    attention starts, (n_target, n_source); evenly, if there is none.
+    refinement cannot tell apart, (n_target,), if the start is to be equivariant: they are tied.
+    affinity: where the attention starts, (n_target, n_source); evenly, if there is none.
     """
 
     target: View
@@ -95,7 +95,7 @@ class Learner:
     annealing: Annealing
     ladder: tuple[EncoderTraining, ...]
     engine: Engine
-    classes: Integers
+    classes: Integers | None = None
     affinity: Array | None = None
 
     def learn(self, place: int, seed: int) -> Start:
@@ -120,7 +120,7 @@ class Learner:
         def perfect(partners: Integers) -> bool:
             return not turned and self._is_perfect(order[partners])
 
-        if self.annealing.noise == 0:
+        if self.classes is not None:
             attention, partners = _cool_down_tied(
                 costs, first, self.annealing, self.classes, turned=turned
             )
@@ -217,8 +217,10 @@ def _cool_down(
     n, m = costs.unary.shape
     noise = annealing.noise * (2.0 * uniform(seed, NOISE, n, m) - 1.0)
     attention = _rows_of(first * np.exp(noise))
-    field = annealing.fields[(place - 1) % len(annealing.fields)] if place else 0.0
-    astray = costs._replace(unary=costs.unary + field * uniform(seed, FIELD, n, m))
+    astray = costs
+    if place > 0:
+        field = annealing.fields[(place - 1) % len(annealing.fields)]
+        astray = costs._replace(unary=costs.unary + field * uniform(seed, FIELD, n, m))
     anneal(astray, attention, annealing.coldness, annealing.rounds)
     partners = _best_exchange(costs, attention)
     if annealing.exchanges and not perfect(partners):

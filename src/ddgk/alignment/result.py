@@ -28,15 +28,12 @@ class Restart:
         Target node, source node.
     loss : float
         Of the matching, as the search sees it.
-    divergence : float
-        Through the matching, in nats.
     edge_correctness : float
     is_isomorphism : bool
     """
 
     pairs: Integers
     loss: float
-    divergence: float
     edge_correctness: float
     is_isomorphism: bool
 
@@ -198,7 +195,6 @@ class Alignment:
             "restarts": [
                 {
                     "loss": restart.loss,
-                    "divergence": restart.divergence,
                     "edge_correctness": restart.edge_correctness,
                     "is_isomorphism": restart.is_isomorphism,
                 }

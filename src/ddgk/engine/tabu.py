@@ -8,6 +8,7 @@ it, for a random while, so that the search does not walk straight back.
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ def search_beyond(costs: Costs, partners: Integers, rounds: int, seed: int) -> I
     return walk(unary, left, np.ascontiguousarray(right), held, rounds, np.uint64(seed % 2**64))[:n]
 
 
+@cache
 def announce() -> None:
     """Say on stderr that the first use takes its time, unless compiled code is there or on disk."""
     kernel: Any = walk

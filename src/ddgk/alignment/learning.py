@@ -44,9 +44,10 @@ class Annealing:
 
     steps: how many. first, last: the coldness at both ends; in between it grows evenly by factors.
     rounds: of Sinkhorn's scaling in a step. noise: how unevenly the attention starts; 0 is the
-    equivariant start. fields: how strongly starts, in turn, are led astray while they cool, since
-    noise alone leads them all into one valley. exchanges: how long, per node, the search goes
-    on beyond a matching that is not perfect. sureness: the coldness at which confidences are read.
+    equivariant start. fields: how strongly starts, in turn, are led astray while they cool: without
+    a field most find an isomorphism where there is one, but else all end in one valley. exchanges:
+    how long, per node, the search goes on beyond a matching that is not good enough. sureness: the
+    coldness at which confidences are read.
     """
 
     steps: int = 30
@@ -54,7 +55,7 @@ class Annealing:
     last: float = 10.0
     rounds: int = 4
     noise: float = 0.01
-    fields: tuple[float, ...] = (0.0, 1.0, 2.0, 4.0)
+    fields: tuple[float, ...] = (0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 2.0)
     exchanges: int = 20
     sureness: float = 2.0
 

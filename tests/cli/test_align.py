@@ -1,9 +1,10 @@
 import csv
 import json
+from dataclasses import replace
 
 import pytest
 
-from ddgk.alignment import ALIGNING
+from ddgk.alignment.aligning import LADDER
 
 QUICK = ("--restarts", "2", "--steps", "20")
 
@@ -11,7 +12,7 @@ QUICK = ("--restarts", "2", "--steps", "20")
 @pytest.fixture
 def _quick(monkeypatch):
     """Train encoders hardly at all, where what is found does not matter."""
-    monkeypatch.setattr("ddgk.alignment.ALIGNING", ALIGNING.changed(encoder_epochs=5))
+    monkeypatch.setattr("ddgk.alignment.aligning.LADDER", (replace(LADDER[0], epochs=5),))
 
 
 @pytest.mark.usefixtures("molecules")

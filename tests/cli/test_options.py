@@ -2,6 +2,7 @@ import inspect
 
 import pytest
 
+from ddgk.alignment.views import VIEWS
 from ddgk.attributes import FAMILIES, UNSEEN
 from ddgk.cli import options
 from ddgk.cli.embed import embed
@@ -18,6 +19,7 @@ def test_choices_are_those_of_the_library():
         if name != "attributes":
             assert sorted(allowed) == sorted(library[name]), name
     assert set(options.FAMILIES) == set(FAMILIES)
+    assert tuple(VIEWS) == options.VIEWS
 
 
 def test_attribute_choices_are_those_of_the_reader():

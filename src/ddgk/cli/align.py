@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ddgk.cli import inputs, options
-from ddgk.cli.options import choice
 from ddgk.cli.outputs import check_output, rows_as_csv
 
 if TYPE_CHECKING:
@@ -36,12 +35,11 @@ def align(
             show_default=False,
         ),
     ] = None,
-    restarts: Annotated[int, typer.Option(min=1, help="Random starts; the best one is kept.")] = 16,
-    steps: Annotated[int, typer.Option(min=1, help="Steps that train each start.")] = 300,
-    relation: Annotated[
-        str | None,
-        choice("relation", "What is reconstructed.", default="closeness"),
-    ] = None,
+    restarts: Annotated[
+        int, typer.Option(min=1, help="Starts at most; an isomorphism ends the search.")
+    ] = 8,
+    steps: Annotated[int, typer.Option(min=1, help="Steps of the annealing.")] = 30,
+    relation: options.Views = None,
     families: options.Families = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Fixes every draw.")] = 0,
     node_labels: options.NodeLabels = None,
@@ -88,11 +86,12 @@ def align(
         *pair,
         restarts=restarts,
         steps=steps,
-        relation=relation or "closeness",
-        families=options.family_names(families) or "auto",
+        relation=options.view_names(relation) or ("node_to_edges", "heat"),
+        labels=options.family_names(families) or "auto",
         policies=policies,
         random_state=seed,
         n_jobs=jobs,
+        verbose=not quiet,
     )
     for path in files:
         _write(path, found)

@@ -30,6 +30,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 FAMILIES = ("node_labels", "edge_labels", "attributes")
+VIEWS = ("node_to_edges", "heat", "closeness")
 
 
 def choice(name: str, text: str, *, default: str | None = None) -> Any:
@@ -71,11 +72,23 @@ def family_names(text: str | None) -> str | tuple[str, ...] | None:
     """
     if text is None or text in ("auto", "none"):
         return text
+    return _some_of(FAMILIES, text, "auto, none, or some of")
+
+
+def view_names(text: str | None) -> tuple[str, ...] | None:
+    """Read the names of what `align` reconstructs, separated by commas.
+
+    >>> view_names("node_to_edges,heat")
+    ('node_to_edges', 'heat')
+    """
+    return None if text is None else _some_of(VIEWS, text, "some of")
+
+
+def _some_of(known: tuple[str, ...], text: str, choice: str) -> tuple[str, ...]:
     names = tuple(part.strip() for part in text.split(","))
-    unknown = [name for name in names if name not in FAMILIES]
+    unknown = [name for name in names if name not in known]
     if unknown:
-        listed = ", ".join(FAMILIES)
-        raise typer.BadParameter(f"must be auto, none, or some of {listed}, not {unknown[0]!r}")
+        raise typer.BadParameter(f"must be {choice} {', '.join(known)}, not {unknown[0]!r}")
     return names
 
 
@@ -100,6 +113,16 @@ Families = Annotated[
         callback=checked(family_names),
         help=f"Which labels to read: auto, none, or some of {', '.join(FAMILIES)}, with commas.",
         show_default="auto",
+    ),
+]
+
+Views = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        callback=checked(view_names),
+        help=f"What is reconstructed: some of {', '.join(VIEWS)}, with commas.",
+        show_default="node_to_edges,heat",
     ),
 ]
 

@@ -43,7 +43,7 @@ def gml() -> list[bytes]:
     """GML as networkx writes it; there the label is the name, so that kinds have another key."""
     return ["\n".join(networkx.generate_gml(graph)).encode() for graph in graphs()[1:]] + [
         b'graph [\n  node [ id 1 label "a" kind "C" ]\n  node [ id 2 label "b" kind "O" ]\n'
-        b'  node [ id 3 kind "&lt;" label "two\nlines"\n ]\n'
+        b'  node [ id 3 kind "&lt;"\n label "two\nlines"\n ]\n'
         b'  edge [ source 1 target 2 label "single" weight .5 ]\n'
         b'  edge [ source 2 target 3 label "double" weight 1 ]\n]\n'
     ]

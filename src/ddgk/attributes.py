@@ -88,7 +88,9 @@ class Alphabet:
 
     def one_hot(self, places: NDArray[np.int64]) -> Matrix:
         """Return one row per place; the row of an unseen label is 0: no mass."""
-        return np.eye(len(self.labels) + 1, len(self.labels))[places]
+        rows = np.zeros((len(places), len(self.labels) + 1))
+        rows[np.arange(len(places)), places] = 1.0
+        return np.ascontiguousarray(rows[:, :-1])
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,10 @@
-"""What is kept on disk: a model is one safetensors file, its arrays with a JSON description.
-
-Nothing is ever unpickled. A file is written beside its final name and renamed when it is complete.
-"""
+"""A model as one safetensors file: its arrays with a JSON description. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -26,6 +22,7 @@ from ddgk.errors import DDGKError, LabelError, ModelFileError
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.method import Method
 from ddgk.reading import Reader
+from ddgk.store.files import write_atomically
 
 FORMAT = 1
 
@@ -102,27 +99,6 @@ def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any
         raise ModelFileError(
             f"{os.fspath(path)!r} is damaged: its description does not fit its arrays ({error!r})"
         ) from error
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that its name only ever stands for the whole content."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
 
 
 def _check_format(description: Any, path: str | os.PathLike[str]) -> None:

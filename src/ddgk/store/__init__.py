@@ -1,0 +1,21 @@
+"""What is kept on disk."""
+
+from __future__ import annotations
+
+from ddgk.store.files import write_atomically
+from ddgk.store.models import (
+    StoredModel,
+    label_as_json,
+    label_from_json,
+    load_model,
+    save_model,
+)
+
+__all__ = [
+    "StoredModel",
+    "label_as_json",
+    "label_from_json",
+    "load_model",
+    "save_model",
+    "write_atomically",
+]

@@ -5,7 +5,7 @@
     python benchmarks/fuzz.py --replay gml:1234
 
 An input may be accepted, or refused with one of ddgk's errors that names the file. All else is a
-failure: another exception, a warning, more than 2 seconds or 128 MiB, a process that dies, a file
+failure: another exception, a warning, more than 2 seconds or 64 MiB, a process that dies, a file
 opened outside the folder of the input, a program started, anything compiled or unpickled. The input
 number SEED of a format is always the same, so that FORMAT:SEED replays it; the files of failed
 inputs are kept below --keep. Readers run in a process of their own with limited memory.
@@ -32,7 +32,7 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would reserve what is limited here
 
 from ddgk.errors import DDGKError
-from fuzzing.guard import Guard, memory_peak
+from fuzzing.guard import Guard
 from fuzzing.specimens import warm_up, write_models
 from fuzzing.targets import TARGETS, Case, check_result, write_case
 
@@ -118,7 +118,7 @@ def work(name: str, first: int, last: int, home: Path) -> None:
         # Also loads what is loaded late, before anything is limited. Strict policies may refuse it.
         for lenient in (True, False):
             _read_specimen(name, folder, lenient)
-    guard, started = Guard(folder), memory_peak()
+    guard = Guard(folder)
     count = Count()
     with (home / "position").open("r+b", buffering=0) as position:
         for seed in range(first, last):
@@ -131,6 +131,7 @@ def work(name: str, first: int, last: int, home: Path) -> None:
             count.slowest = max(count.slowest, time.perf_counter() - began)
             if sorted(os.listdir(folder)) != before:
                 complaints.append("files: the folder of the input was changed")
+            count.peak = max(count.peak, guard.taken)
             count.inputs += 1
             count.accepted += verdict == "accepted"
             if verdict == "refused":
@@ -138,7 +139,6 @@ def work(name: str, first: int, last: int, home: Path) -> None:
                 count.messages.add(shape_of(message))
             count.failures += [(seed, complaint[:300]) for complaint in complaints[:3]]
             if count.inputs == REPORT_EVERY or seed + 1 == last:
-                count.peak = memory_peak() - started
                 print(count.as_json(), flush=True)
                 count = Count()
 

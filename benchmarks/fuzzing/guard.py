@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 
 SECONDS = 2.0
 MEMORY = 1 << 30
-GROWTH = 1 << 27  # inputs are some kilobytes, so that this much more at one of them is not theirs
+GROWTH = 1 << 26  # inputs have some kilobytes, the largest a megabyte
 
 # Starting programs, opening connections, unpickling, loading machine code: never for an input.
 FORBIDDEN = frozenset(
@@ -52,6 +53,7 @@ class Guard:
         self.folder = os.path.realpath(folder)
         self.violations: list[str] = []
         self.is_armed = False
+        self.taken = 0
         paths = sysconfig.get_paths()
         libraries = {paths[key] for key in ("stdlib", "platstdlib", "purelib", "platlib")}
         source = Path(__file__).resolve().parents[2] / "src"
@@ -66,9 +68,12 @@ class Guard:
 
     @contextmanager
     def armed(self) -> Iterator[list[str]]:
-        """Yield the list of complaints, complete when the block has ended."""
+        """Yield the list of complaints, complete when the block has ended.
+
+        Afterwards `taken` says how much memory the block needed at most, in bytes.
+        """
         self.violations = []
-        modules, peak = len(sys.modules), memory_peak()
+        modules, before = len(sys.modules), _start_measuring()
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             signal.setitimer(signal.ITIMER_REAL, SECONDS)
@@ -83,8 +88,9 @@ class Guard:
         self.violations += [f"warning: {warning.message}" for warning in said]
         if len(sys.modules) != modules:
             self.violations += [f"import: {name}" for name in self._odd_modules(modules)]
-        if memory_peak() - peak > GROWTH:
-            self.violations.append(f"memory: {(memory_peak() - peak) >> 20} MiB for one input")
+        self.taken = _memory("VmHWM") - before
+        if self.taken > GROWTH:
+            self.violations.append(f"memory: {self.taken >> 20} MiB for one input")
 
     def _ring(self, _number: int, _frame: FrameType | None) -> None:
         if self.is_armed:
@@ -131,6 +137,13 @@ class Guard:
         return [name for name, file in files.items() if file and not self._is_library(file)]
 
 
-def memory_peak() -> int:
-    """Return the largest size of this process so far, in bytes."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+def _start_measuring() -> int:
+    """Let the system forget the largest size of this process, and return its size, in bytes."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return _memory("VmRSS")
+
+
+def _memory(kind: str) -> int:
+    found = re.search(rf"{kind}:\s+([0-9]+) kB", Path("/proc/self/status").read_text())
+    assert found is not None
+    return int(found[1]) * 1024

@@ -259,7 +259,13 @@ def check_families(graph: Graph, families: Sequence[Family]) -> None:
 
 def normalised(rows: Matrix) -> Matrix:
     """Divide rows by their sums; a row of zeros stays."""
-    sums = rows.sum(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        sums = rows.sum(axis=1, keepdims=True)
+    huge = np.isinf(sums[:, 0])
+    if huge.any():
+        rows = rows.copy()
+        rows[huge] /= rows[huge].max(axis=1, keepdims=True)
+        sums = rows.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0))
 
 

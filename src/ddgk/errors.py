@@ -35,6 +35,10 @@ class ModelFileError(DDGKError, ValueError):
     """A saved model is damaged, foreign, or from a newer version."""
 
 
+class ModelNotFoundError(DDGKError, FileNotFoundError):
+    """There is no model file of that name, or it is a folder, a pipe or a device."""
+
+
 class NonFiniteLossError(DDGKError, FloatingPointError):
     """Training diverged to inf or nan; the message names the pair."""
 

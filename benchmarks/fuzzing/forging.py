@@ -17,21 +17,12 @@ import numpy as np
 
 from fuzzing.mutations import TOKENS, dump_tree, mutate_bytes, mutate_tree
 
-DTYPES = (
-    "F64",
-    "F32",
-    "F16",
-    "BF16",
-    "I64",
-    "I32",
-    "I8",
-    "U8",
-    "U64",
-    "BOOL",
-    "C64",
-    "F8_E4M3",
-    "",
-)
+DTYPES_OF_SIZE = {
+    8: ("F64", "I64", "U64", "C64"),
+    4: ("F32", "I32", "U32"),
+    2: ("F16", "BF16", "I16", "U16"),
+    1: ("U8", "I8", "BOOL", "F8_E4M3", "F8_E5M2", "F8_E8M0"),
+}
 SHAPES: tuple[list[Any], ...] = (
     *([], [0], [10**12, 0], [0, 10**12], [2**63, 0], [1], [-1], [2**64], [1, 1], [3, 2], ["x"]),
     *([4], [4, 4], [2**32, 2**32], [0] * 70),
@@ -108,10 +99,7 @@ def forge_model(rng: Random, data: bytes) -> bytes:
     header, content = _opened(data)
     if way <= 2:
         for _ in range(rng.choice((1, 1, 3))):
-            entry = header[rng.choice([key for key in header if key != "__metadata__"])]
-            entry["dtype"] = rng.choice((entry["dtype"], *DTYPES))
-            entry["shape"] = rng.choice((entry["shape"], *SHAPES))
-            entry["data_offsets"] = rng.choice((entry["data_offsets"], [0, 0], [0, 2**63], [8, 0]))
+            _change_entry(rng, header[rng.choice([key for key in header if key != "__metadata__"])])
         return _closed(header, content)
     if way == 3:
         return _closed(mutate_tree(rng, header), content, rng)
@@ -129,6 +117,19 @@ def forge_model(rng: Random, data: bytes) -> bytes:
     if isinstance(description, dict):
         description["sha256"] = _checksum(arrays)
     return _packed(arrays, dump_tree(rng, description))
+
+
+def _change_entry(rng: Random, entry: dict[str, Any]) -> None:
+    """Call the bytes of an array by another kind that fits, or by what does not fit at all."""
+    if rng.random() < 0.5:
+        start, end = entry["data_offsets"]
+        size, kinds = rng.choice(list(DTYPES_OF_SIZE.items()))
+        entry["dtype"], entry["shape"] = rng.choice(kinds), [(end - start) // size]
+        return
+    kinds = tuple(kind for several in DTYPES_OF_SIZE.values() for kind in several)
+    entry["dtype"] = rng.choice((entry["dtype"], "", *kinds))
+    entry["shape"] = rng.choice((entry["shape"], *SHAPES))
+    entry["data_offsets"] = rng.choice((entry["data_offsets"], [0, 0], [0, 2**63], [8, 0]))
 
 
 def _impostors(rng: Random, data: bytes) -> list[bytes]:

@@ -187,7 +187,7 @@ def real_numbers(values: Any, what: str, who: str) -> NDArray[np.float64]:
     try:
         _refuse_text(values)
         array = np.asarray(values)
-        if array.dtype.kind in "OUSc" and array.size:
+        if array.dtype.kind in "OUSc":
             numbers = [_real(plain(value)) for value in array.ravel()]
             array = np.asarray(numbers).reshape(array.shape)
         # Adding 0 turns -0.0 into 0.0, which would otherwise have another digest.

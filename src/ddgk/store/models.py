@@ -76,8 +76,15 @@ def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any
         with safe_open(os.fspath(path), framework="numpy") as file:
             text = (file.metadata() or {}).get("ddgk")
         arrays = load_file(os.fspath(path)) if text is not None else {}
-    # Kinds of numbers that numpy lacks end in a KeyError or TypeError.
-    except (SafetensorError, OSError, LookupError, TypeError, ValueError) as error:
+    # safetensors looks for kinds of numbers that numpy may lack, and fails in any of these ways.
+    except (
+        SafetensorError,
+        OSError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} is not a model file, or it is damaged ({_brief(error)}); "
             "save it again"

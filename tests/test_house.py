@@ -19,7 +19,7 @@ ROWS = [
     ["attributes", "engine"],
     ["method", "reading"],
     ["encoder"],
-    ["divergence"],
+    ["divergence", "tiling"],
     ["explanation", "store"],
     ["embedding"],
     ["kernel", "alignment", "sources"],

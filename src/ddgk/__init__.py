@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ddgk.explanation import Explanation
     from ddgk.graphs import Graph, Policies
     from ddgk.method import PRESETS, Method
+    from ddgk.store.run import Run, open_run
 
 __version__ = "0.1.0"
 __all__ = [
@@ -25,11 +26,13 @@ __all__ = [
     "Graph",
     "Method",
     "Policies",
+    "Run",
     "align",
     "datasets",
     "errors",
     "graphs",
     "kernel",
+    "open_run",
     "plots",
 ]
 
@@ -41,7 +44,9 @@ _HOME = {
     "Graph": "ddgk.graphs",
     "Method": "ddgk.method",
     "Policies": "ddgk.graphs",
+    "Run": "ddgk.store.run",
     "align": "ddgk.alignment",
+    "open_run": "ddgk.store.run",
 }
 
 

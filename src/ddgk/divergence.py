@@ -44,6 +44,16 @@ def reported_channels(method: Method, families: Iterable[str]) -> list[str]:
     return names + [f"{name}.sum" for name in names] if method.reduction == "both" else names
 
 
+def column_names(n_sources: int, channels: Sequence[str], steps: Sequence[int]) -> list[str]:
+    """Name the columns of a flattened grid: source, channel, step."""
+    return [
+        f"source{place}/{channel}/{step}"
+        for place in range(n_sources)
+        for channel in channels
+        for step in steps
+    ]
+
+
 @dataclass(frozen=True)
 class Scorer:
     """Scores pairs of (target, source) by one method.

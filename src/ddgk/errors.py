@@ -45,3 +45,19 @@ class NonFiniteLossError(DDGKError, FloatingPointError):
 
 class MissingExtraError(DDGKError, ImportError):
     """An optional library is needed; the message says what to install."""
+
+
+class RunError(DDGKError, ValueError):
+    """A run folder is damaged, of a newer version, or of another configuration or other graphs."""
+
+
+class BusyError(DDGKError, BlockingIOError):
+    """Another process is working on the run folder."""
+
+
+class TileError(DDGKError, RuntimeError):
+    """Some tiles of a run could not be computed or stored; all others are kept."""
+
+
+class ClusterError(DDGKError, ConnectionError):
+    """The scheduler of a cluster cannot be reached, or went away; what is finished is kept."""

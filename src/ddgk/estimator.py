@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from ddgk.attributes import UNSEEN, learn_families
-from ddgk.divergence import Scorer, reported_channels
-from ddgk.embedding import column_names, embed, progress
+from ddgk.divergence import Scorer, column_names, reported_channels
+from ddgk.embedding import embed, progress
+from ddgk.embedding.runs import Setting, embed_into, keep_model, stored_seed
+from ddgk.embedding.tiles import memory_in_bytes
+from ddgk.embedding.workers import count_threads
 from ddgk.encoder import Encoder
 from ddgk.engine import make_engine
 from ddgk.engine.problem import Engine
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation, explain, profiles
 from ddgk.graphs import Graph, Policies
-from ddgk.graphs.convert import as_graph, as_graphs
+from ddgk.graphs.convert import as_graph, as_graphs, stream_graphs
 from ddgk.method import PRESETS, Method
 from ddgk.reading import Reader
 from ddgk.sources import choose
-from ddgk.store import StoredModel, load_model, save_model
+from ddgk.store import StoredModel, identify_model, load_model, save_model
+from ddgk.store.run import Run, is_run, load_from_run
+
+Path = str | PathLike[str]
 
 SOURCES_AT_ONCE = 32  # between two looks at the progress bar
 
@@ -63,6 +69,8 @@ symmetric, precision
         Seed of the choice of sources and of the starts.
     n_jobs : int or None
         Threads. Results do not depend on it.
+    max_memory : str, int or None
+        What a worker may take for the tile of a run it is at, such as "500MB"; None: "1GB".
     verbose : bool
         Show progress.
 
@@ -126,6 +134,7 @@ symmetric, precision
         device: str = "cpu",
         random_state: Any = None,
         n_jobs: int | None = None,
+        max_memory: str | int | None = None,
         verbose: bool = False,
     ) -> None:
         self.n_sources = n_sources
@@ -161,9 +170,17 @@ symmetric, precision
         self.device = device
         self.random_state = random_state
         self.n_jobs = n_jobs
+        self.max_memory = max_memory
         self.verbose = verbose
 
-    def fit(self, X: Sequence[Any], y: object = None) -> Self:  # noqa: ARG002, N803
+    def fit(
+        self,
+        X: Sequence[Any],  # noqa: N803
+        y: object = None,  # noqa: ARG002
+        *,
+        run: Path | None = None,
+        if_busy: str = "wait",
+    ) -> Self:
         """Choose sources and train their encoders.
 
         Parameters
@@ -172,42 +189,116 @@ symmetric, precision
             `ddgk.Graph`, or graphs of networkx, igraph, PyG, scipy, numpy, GraKeL.
         y : ignored
             The method has no use for classes.
+        run : path, optional
+            A run folder. Encoders that are there already are taken from it, and not trained.
+        if_busy : {"wait", "share", "fail"}
+            As for `transform`; "share" waits until the encoders are there.
         """
         method, policies = self._method(), self._policies()
         graphs = as_graphs(X, policies=policies)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = self._seed(run)
         chosen, indices = self._choose(graphs, policies, seed)
         families = learn_families([*graphs, *chosen], method.families)
         reader = Reader(method.relation, families, self.unseen_labels, method.surroundings)
         scorer = Scorer(method, reader, self._engine(method), seed)
-        encoders: list[Encoder] = []
-        with progress("Training", len(chosen), "sources", bool(self.verbose)) as advance:
-            for first in range(0, len(chosen), SOURCES_AT_ONCE):
-                encoders += scorer.encode(chosen[first : first + SOURCES_AT_ONCE])
-                advance(len(encoders) - first)
-        self._adopt(StoredModel(method, reader, seed, tuple(encoders), scorer.baselines(encoders)))
+        if run is None:
+            model = self._train(scorer, chosen)
+        else:
+            empty = StoredModel(method, reader, seed, (), np.empty(0))
+            expected = identify_model(empty) | {"sources": [graph.digest for graph in chosen]}
+            del expected["encoders"]
+            train = partial(self._train, scorer, chosen)
+            model = keep_model(run, expected, train, self._parameters(), if_busy)
+        self._adopt(model)
         self.source_indices_ = indices
         return self
 
-    def transform(self, X: Sequence[Any]) -> NDArray[np.float64]:  # noqa: N803
+    def transform(
+        self,
+        X: Sequence[Any],  # noqa: N803
+        *,
+        run: Path | None = None,
+        add: bool = False,
+        if_busy: str = "wait",
+    ) -> NDArray[np.float64]:
         """Embed graphs.
 
         Parameters
         ----------
         X : sequence of graphs
+        run : path, optional
+            A folder, or an address such as s3://bucket/run, that keeps what is finished: the same
+            call continues after whatever ended it, and returns at once when nothing is missing.
+        add : bool
+            Let a run that exists take graphs it does not have; only those are computed.
+        if_busy : {"wait", "share", "fail"}
+            When another process is at work in the folder: wait for it, compute other tiles of the
+            same run beside it, or raise `BusyError`.
 
         Returns
         -------
         array of shape (n_graphs, n_sources * n_channels * n_steps)
-            A graph's row does not depend on the other graphs.
+            A graph's row does not depend on the other graphs, nor on the run it was computed in.
         """
         check_is_fitted(self)
+        if run is not None:
+            stream = stream_graphs(X, policies=self._policies())
+            return self._embed_into(run, stream, add, if_busy).rows()
         graphs = as_graphs(X, policies=self._policies())
         model = self._model
         grid = embed(
             self._scorer(), graphs, model.encoders, model.baselines, verbose=bool(self.verbose)
         )
         return grid.reshape(len(graphs), -1)
+
+    def fit_transform(
+        self,
+        X: Sequence[Any],  # noqa: N803
+        y: object = None,
+        *,
+        run: Path | None = None,
+        if_busy: str = "wait",
+    ) -> NDArray[np.float64]:
+        """Fit, then embed the same graphs; see `fit` and `transform` for what a run is.
+
+        Examples
+        --------
+        >>> import networkx, tempfile, ddgk
+        >>> graphs = [networkx.path_graph(n) for n in (3, 4, 5)]
+        >>> model = ddgk.DDGK(encoder_epochs=50, random_state=0)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     first = model.fit_transform(graphs, run=folder)
+        ...     again = model.fit_transform(graphs, run=folder)  # reads, and computes nothing
+        >>> (first == again).all()
+        np.True_
+        """
+        return self.fit(X, y, run=run, if_busy=if_busy).transform(X, run=run, if_busy=if_busy)
+
+    def embed_into(
+        self,
+        run: Path,
+        X: Iterable[Any],  # noqa: N803
+        *,
+        add: bool = False,
+        if_busy: str = "wait",
+    ) -> Run:
+        """Embed graphs into a run folder and return the run, whose rows are read when asked for.
+
+        Unlike `transform` this holds neither the graphs nor the embedding in memory: graphs may
+        come from a generator. The other parameters are those of `transform`.
+
+        Examples
+        --------
+        >>> import networkx, tempfile, ddgk
+        >>> model = ddgk.DDGK(n_sources=2, encoder_epochs=50, random_state=0)
+        >>> model = model.fit([networkx.path_graph(n) for n in (3, 4, 5)])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     run = model.embed_into(folder, (networkx.cycle_graph(n) for n in range(3, 9)))
+        ...     print(run.n_graphs, [block.shape for block in run.blocks()])
+        6 [(6, 72)]
+        """
+        check_is_fitted(self)
+        return self._embed_into(run, stream_graphs(X, policies=self._policies()), add, if_busy)
 
     def explain(self, graph: Any, source: int) -> Explanation:
         """Split the divergence of a graph from a source into the shares of nodes and edges.
@@ -245,21 +336,21 @@ symmetric, precision
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Name the columns: source, channel, step."""
         check_is_fitted(self)
-        names = column_names(self.sources_, self.channels_, self.steps_)
+        names = column_names(len(self.sources_), self.channels_, self.steps_)
         return np.asarray(names, dtype=np.object_)
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: Path) -> None:
         """Write the fitted model to a file; nothing is left half-written under that name."""
         check_is_fitted(self)
         save_model(path, self._model, self._parameters())
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> DDGK:
-        """Read a model that `save` wrote; it transforms to the same bits.
+    def load(cls, path: Path) -> DDGK:
+        """Read a model that `save` wrote, or that is in a run folder; it gives the same bits.
 
         Its parameters spell the whole method out, so that a clone fits as the saved model did.
         """
-        model, parameters = load_model(path)
+        model, parameters = load_from_run(path) if is_run(path) else load_model(path)
         known = cls().get_params()
         given = {**parameters, **{f.name: getattr(model.method, f.name) for f in fields(Method)}}
         loaded = cls(**{name: value for name, value in given.items() if name in known})
@@ -275,6 +366,40 @@ symmetric, precision
         tags.input_tags.two_d_array = False
         tags.no_validation = True
         return tags
+
+    def _train(self, scorer: Scorer, chosen: Sequence[Graph]) -> StoredModel:
+        encoders: list[Encoder] = []
+        with progress("Training", len(chosen), "sources", bool(self.verbose)) as advance:
+            for first in range(0, len(chosen), SOURCES_AT_ONCE):
+                encoders += scorer.encode(chosen[first : first + SOURCES_AT_ONCE])
+                advance(len(encoders) - first)
+        baselines = scorer.baselines(encoders)
+        return StoredModel(scorer.method, scorer.reader, scorer.seed, tuple(encoders), baselines)
+
+    def _seed(self, run: Path | None) -> int:
+        """Draw the seed; where none was asked for, a run goes on with its own."""
+        kept = None if run is None or self.random_state is not None else stored_seed(run)
+        drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
+        return drawn if kept is None else kept
+
+    def _embed_into(self, run: Path, graphs: Iterable[Graph], add: bool, if_busy: str) -> Run:
+        setting = Setting(
+            engine=self._engine_name(),
+            device=self.device,
+            n_jobs=self.n_jobs,
+            max_memory=memory_in_bytes(self.max_memory),
+            if_busy=if_busy,
+            add=add,
+            verbose=bool(self.verbose),
+        )
+        reader = replace(self._model.reader, unseen=self.unseen_labels)
+        model = replace(self._model, reader=reader)
+        return embed_into(run, model, self._parameters(), graphs, setting)
+
+    def _engine_name(self) -> str:
+        if self.engine != "auto":
+            return self.engine
+        return "fused" if self.device == "cpu" else "torch"
 
     def _method(self) -> Method:
         if self.preset not in PRESETS:
@@ -297,7 +422,7 @@ symmetric, precision
             self.engine,
             precision=method.precision,
             device=self.device,
-            threads=effective_n_jobs(self.n_jobs),
+            threads=count_threads(self.n_jobs),
         )
 
     def _scorer(self) -> Scorer:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ddgk import __version__
-from ddgk.cli import align, datasets, demo, embed
+from ddgk.cli import align, datasets, demo, embed, status
 from ddgk.cli.failures import Commands, stop
 
 app = typer.Typer(
@@ -20,6 +20,7 @@ app = typer.Typer(
 )
 app.command()(demo.demo)
 app.command()(embed.embed)
+app.command()(status.status)
 app.command()(align.align)
 app.add_typer(datasets.datasets, name="datasets")
 
@@ -42,6 +43,7 @@ def describe(
     \b
     ddgk demo                             see what it does, without any data
     ddgk embed MUTAG -o mutag.npz         graphs in, one row of numbers per graph out
+    ddgk status DIR                       how far a run with --run DIR is
     ddgk align a.gml b.gml                match the nodes of two graphs
     ddgk datasets list                    what graphs there are
     """  # noqa: D301, D400

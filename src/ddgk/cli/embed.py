@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ddgk.cli import inputs, options
+from ddgk.cli import inputs, options, running
 from ddgk.cli.options import choice
 from ddgk.cli.outputs import TABLES, Table, check_output, write_table
 
@@ -30,8 +30,45 @@ def embed(
         ),
     ],
     out: Annotated[
-        Path, typer.Option("-o", "--out", help=f"The file to write: {', '.join(TABLES)}.")
-    ],
+        Path | None,
+        typer.Option(
+            "-o",
+            "--out",
+            help=f"The file to write: {', '.join(TABLES)}. Not needed with --run.",
+            show_default=False,
+        ),
+    ] = None,
+    run: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DIR",
+            help="Keep what is finished in this folder, or at an address such as s3://bucket/run; "
+            "the same command continues.",
+        ),
+    ] = None,
+    add: Annotated[
+        bool, typer.Option("--add", help="With --run: add these graphs to a run that exists.")
+    ] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --run: compute on the Dask cluster of this scheduler, such as "
+            "tcp://scheduler:8786.",
+        ),
+    ] = None,
+    if_busy: Annotated[
+        str | None,
+        choice("if_busy", "With --run: what to do when another process is at it.", default="wait"),
+    ] = None,
+    max_memory: Annotated[
+        str | None,
+        typer.Option(
+            metavar="AMOUNT",
+            help="With --run: what each worker may take for a tile.",
+            show_default="1GB",
+        ),
+    ] = None,
     sources: Annotated[
         int | None, typer.Option(min=1, help="How many graphs become sources.", show_default="32")
     ] = None,
@@ -95,6 +132,7 @@ def embed(
     ddgk embed MUTAG -o mutag.npz --sources 32
     ddgk embed "runs/*.gml" -o runs.csv --save-model runs.ddgk
     ddgk embed new/ -o new.csv --model runs.ddgk
+    ddgk embed NCI1 --run nci1-run --jobs 2 -o nci1.npy
     """  # noqa: D301
     fitting = {
         "n_sources": sources,
@@ -121,17 +159,21 @@ def embed(
     }
     given = {name: value for name, value in fitting.items() if value is not None}
     policies = {name: value for name, value in reading.items() if value is not None}
-    check_output(out, TABLES, force=force)
+    running.check(ctx, run, out, add=add, cluster=cluster, if_busy=if_busy, max_memory=max_memory)
+    if out is not None:
+        # Of a run the table can be written again, if it is the same; that is seen at the end.
+        check_output(out, TABLES, force=force or run is not None)
     if save_model is not None:
-        check_output(save_model, (), force=force)
+        check_output(save_model, (), force=force or run is not None)
 
     show_progress = not quiet and sys.stderr.isatty()
-    running = {"n_jobs": jobs, "device": device, "verbose": show_progress}
-    if model is None:
-        estimator = _new_estimator(given | policies | running)
+    how = {"n_jobs": jobs, "device": device, "verbose": show_progress, "max_memory": max_memory}
+    saved = run if add and model is None else model
+    if saved is None:
+        estimator = _new_estimator(given | policies | how)
     else:
         _refuse_with_model(ctx, given, save_model)
-        estimator = _saved_estimator(model, policies | running)
+        estimator = _saved_estimator(saved, policies | how)
     asked = {name: _stated(estimator, name) for name in POLICIES}
     found = inputs.read_graphs(
         graphs,
@@ -143,22 +185,29 @@ def embed(
 
     _wake_the_engine(device)
     began = time.perf_counter()
-    if model is None:
-        estimator.fit(found.graphs)
-    fitted = time.perf_counter()
-    values = estimator.transform(found.graphs)
+    busy = if_busy or "wait"
+    with running.resumable(run), running.connected(cluster):
+        if saved is None:
+            estimator.fit(found.graphs, run=run, if_busy=busy)
+        fitted = time.perf_counter()
+        values = (
+            estimator.transform(found.graphs)
+            if run is None
+            else estimator.embed_into(run, found.graphs, add=add, if_busy=busy)
+        )
     ended = time.perf_counter()
     names = [graph.name or f"graph-{place}" for place, graph in enumerate(found.graphs)]
     columns = [str(name) for name in estimator.get_feature_names_out()]
-    write_table(out, Table(values, names, columns, found.classes))
+    if out is not None:
+        write_table(out, Table(values, names, columns, found.classes), force=force or run is None)
     if save_model is not None:
         estimator.save(save_model)
     if not quiet:
-        n_pairs = len(values) * len(estimator.sources_)
-        speed = n_pairs / max(ended - fitted, 1e-9)
+        n_pairs = len(names) * len(estimator.sources_)
+        speed = f"{n_pairs / max(ended - fitted, 1e-9):.0f} pairs/s"
         typer.echo(
-            f"{out}: {values.shape[0]} graphs x {values.shape[1]} columns, "
-            f"in {ended - began:.1f} s, {speed:.0f} pairs/s"
+            f"{run if out is None else out}: {len(names)} graphs x {len(columns)} columns, "
+            f"in {ended - began:.1f} s, {speed if run is None else f'kept in {run}'}"
         )
 
 
@@ -168,7 +217,7 @@ def _new_estimator(parameters: dict[str, Any]) -> DDGK:
     return DDGK(**({"random_state": 0} | parameters))
 
 
-def _saved_estimator(path: Path, parameters: dict[str, Any]) -> DDGK:
+def _saved_estimator(path: Path | str, parameters: dict[str, Any]) -> DDGK:
     from ddgk.estimator import DDGK
 
     estimator = DDGK.load(path)

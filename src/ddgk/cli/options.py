@@ -26,6 +26,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "weights": ("error", "ignore", "keep"),
     "unseen_labels": ("error", "ignore"),
     "attributes": ("ignore", "keep", "shift"),
+    "if_busy": ("wait", "share", "fail"),
 }
 
 FAMILIES = ("node_labels", "edge_labels", "attributes")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ddgk.errors import GraphError
@@ -132,19 +132,22 @@ def as_graphs(things: Iterable[Any], *, policies: Policies = STRICT) -> list[Gra
     ddgk.errors.GraphError: a list of graphs is needed, not one graph (a networkx.Graph);
         pass [graph]
     """
+    return list(stream_graphs(things, policies=policies))
+
+
+def stream_graphs(things: Iterable[Any], *, policies: Policies = STRICT) -> Iterator[Graph]:
+    """Convert graphs one by one as they are asked for; otherwise as `as_graphs`."""
     if not _is_wrapped(things) and _reader(things) is not None:
         raise GraphError(
             f"a list of graphs is needed, not one graph ({describe_type(things)}); pass [graph]"
         )
     if isinstance(things, str | bytes | dict) or not isinstance(things, Iterable):
         raise GraphError(f"a list of graphs is needed, not {describe_type(things)}")
-    graphs = [
-        as_graph(thing, policies=policies, position=position)
-        for position, thing in enumerate(things)
-    ]
-    if not graphs:
+    position = -1
+    for position, thing in enumerate(things):
+        yield as_graph(thing, policies=policies, position=position)
+    if position < 0:
         raise GraphError("a list of graphs is needed, but this one is empty")
-    return graphs
 
 
 def _reader(thing: Any) -> Callable[..., Graph] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ddgk.store.files import write_atomically
 from ddgk.store.models import (
     StoredModel,
+    identify_model,
     label_as_json,
     label_from_json,
     load_model,
@@ -13,6 +14,7 @@ from ddgk.store.models import (
 
 __all__ = [
     "StoredModel",
+    "identify_model",
     "label_as_json",
     "label_from_json",
     "load_model",

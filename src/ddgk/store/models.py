@@ -46,10 +46,7 @@ def save_model(path: str | os.PathLike[str], model: StoredModel, parameters: Any
     """Write a model and the estimator's parameters to a file."""
     from safetensors.numpy import save
 
-    arrays: dict[str, NDArray[Any]] = {"baselines": model.baselines}
-    for place, encoder in enumerate(model.encoders):
-        arrays |= {f"{place}.{name}": a for name, a in _arrays(encoder, model.method).items()}
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    arrays = _all_arrays(model)
     description = {
         "format": FORMAT,
         "ddgk": version("ddgk"),
@@ -62,6 +59,18 @@ def save_model(path: str | os.PathLike[str], model: StoredModel, parameters: Any
         "sha256": _checksum(arrays),
     }
     write_atomically(Path(path), save(arrays, {"ddgk": json.dumps(description)}))
+
+
+def identify_model(model: StoredModel) -> dict[str, Any]:
+    """Return what two models must have in common to give the same bits, as plain values."""
+    return {
+        "method": json.loads(json.dumps(model.method.as_json())),
+        "seed": model.seed,
+        "unseen_labels": model.reader.unseen,
+        "families": [_family_as_json(family) for family in model.reader.families],
+        "sources": [encoder.graph.digest for encoder in model.encoders],
+        "encoders": _checksum(_all_arrays(model)),
+    }
 
 
 def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any]]:
@@ -136,6 +145,13 @@ def _checksum(arrays: Mapping[str, NDArray[Any]]) -> str:
         content.update(f"{name}:{arrays[name].dtype}:{arrays[name].shape}:".encode())
         content.update(arrays[name].tobytes())
     return content.hexdigest()
+
+
+def _all_arrays(model: StoredModel) -> dict[str, NDArray[Any]]:
+    arrays: dict[str, NDArray[Any]] = {"baselines": model.baselines}
+    for place, encoder in enumerate(model.encoders):
+        arrays |= {f"{place}.{name}": a for name, a in _arrays(encoder, model.method).items()}
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
 def _arrays(encoder: Encoder, method: Method) -> dict[str, NDArray[Any]]:

@@ -9,8 +9,8 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from ddgk.datasets.limits import Budget, budget, shown
-from ddgk.errors import DatasetError, DDGKError
+from ddgk.datasets.limits import Budget, budget
+from ddgk.errors import DatasetError, DDGKError, shown
 
 # Text of numbers packs 5 to 10 times; a bomb a thousand times. Small archives may exceed the ratio.
 MAX_RATIO = 200

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from ddgk.datasets.edge_lists import parse_edge_list
-from ddgk.datasets.limits import shown
 from ddgk.datasets.node_link import parse_node_link
-from ddgk.errors import DatasetError, DDGKError
+from ddgk.errors import DatasetError, DDGKError, shown
 from ddgk.graphs import Graph, Policies, from_edges, from_networkx
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from ddgk.errors import DatasetError, ParameterError
 MAX_BYTES = 1 << 30
 MAX_PARSED_BYTES = 1 << 28
 CHUNK = 1 << 20
-MAX_SHOWN = 300
 
 
 class Budget:
@@ -48,20 +47,6 @@ class Budget:
                 raise DatasetError(f"{where}: too large, more than is allowed in all ({self.rule})")
             pieces.append(piece)
         return b"".join(pieces)
-
-
-def shown(text: str) -> str:
-    """Return text from a file short enough for a message, its beginning and its end.
-
-    >>> shown("a short one")
-    'a short one'
-    >>> len(shown("x" * 10**6))
-    300
-    """
-    if len(text) <= MAX_SHOWN:
-        return text
-    half = (MAX_SHOWN - 5) // 2
-    return f"{text[: MAX_SHOWN - 5 - half]} ... {text[-half:]}"
 
 
 def budget(max_bytes: int) -> Budget:

@@ -6,8 +6,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ddgk.datasets.limits import shown
-from ddgk.errors import DatasetError
+from ddgk.errors import DatasetError, shown
 
 if TYPE_CHECKING:
     import networkx

@@ -14,9 +14,9 @@ from pathlib import Path, PurePosixPath
 
 from ddgk.datasets.archives import read_archive
 from ddgk.datasets.dataset import Dataset
-from ddgk.datasets.limits import MAX_BYTES, budget, read_file, shown
+from ddgk.datasets.limits import MAX_BYTES, budget, read_file
 from ddgk.datasets.tu_text import Text, parse
-from ddgk.errors import DatasetError, ParameterError
+from ddgk.errors import DatasetError, ParameterError, shown
 
 NEEDED = ("A", "graph_indicator")
 OPTIONAL = ("graph_labels", "node_labels", "edge_labels", "node_attributes")

@@ -10,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.datasets.dataset import Dataset
-from ddgk.datasets.limits import shown
 from ddgk.datasets.tables import read_integers, read_reals
-from ddgk.errors import DatasetError
+from ddgk.errors import DatasetError, shown
 from ddgk.graphs import Graph
 
 Integers = NDArray[np.int64]

@@ -19,7 +19,7 @@ from ddgk.attributes import FAMILIES, Alphabet, Attributes, Family, check_famili
 from ddgk.divergence import reported_channels
 from ddgk.encoder import Encoder
 from ddgk.engine.problem import Source, Weights
-from ddgk.errors import DDGKError, LabelError, ModelFileError, ModelNotFoundError
+from ddgk.errors import DDGKError, LabelError, ModelFileError, ModelNotFoundError, shown
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.method import Method
 from ddgk.reading import Reader
@@ -95,7 +95,7 @@ def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any
         ValueError,
     ) as error:
         raise ModelFileError(
-            f"{os.fspath(path)!r} is not a model file, or it is damaged ({_brief(error)}); "
+            f"{os.fspath(path)!r} is not a model file, or it is damaged ({shown(str(error))}); "
             "save it again"
         ) from error
     if text is None:
@@ -118,14 +118,8 @@ def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any
     ) as error:
         raise ModelFileError(
             f"{os.fspath(path)!r} is damaged: its description does not fit its arrays "
-            f"({type(error).__name__}: {_brief(error)})"
+            f"({type(error).__name__}: {shown(str(error))})"
         ) from error
-
-
-def _brief(error: Exception) -> str:
-    """Return a message short enough to repeat: it may quote all of a hostile file."""
-    text = str(error)
-    return text if len(text) <= 300 else f"{text[:300]}..."
 
 
 def _check_format(description: Any, path: str | os.PathLike[str]) -> None:

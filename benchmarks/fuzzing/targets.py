@@ -18,6 +18,7 @@ from ddgk.graphs import Graph
 from fuzzing import specimens
 from fuzzing.forging import forge_archive, forge_model
 from fuzzing.mutations import mutate, mutate_json, mutate_text
+from fuzzing.runs import make_run, read_run, valid_runs
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,7 @@ TARGETS: dict[str, Target] = {
     "edge list": file_target("toy.edges", specimens.edge_lists, mutate_text),
     "graph folder": Target(valid_folders, make_folder, read_graphs),
     "model": Target(valid_models, make_model, lambda path, _: DDGK.load(path), "toy.ddgk"),
+    "run folder": Target(valid_runs, make_run, read_run),
 }
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import DDGKError, RunError
+from ddgk.errors import DDGKError, RunError, shown
 from ddgk.graphs.graph import Graph, describe
 from ddgk.store.models import label_as_json, label_from_json
 
@@ -77,8 +77,17 @@ def unpack_graphs(content: bytes, name: str) -> tuple[list[Graph], list[int]]:
         arrays = load(content)
         described = json.loads(_metadata(content)["ddgk"])
         return _graphs(arrays, described), arrays["places"].tolist()
-    except (SafetensorError, DDGKError, LookupError, TypeError, ValueError) as error:
-        raise RunError(f"{name} is damaged: {error}") from error
+    except (
+        SafetensorError,
+        DDGKError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
+        raise RunError(f"{name} is damaged: {shown(str(error))}") from error
 
 
 def _metadata(content: bytes) -> Any:
@@ -88,6 +97,9 @@ def _metadata(content: bytes) -> Any:
 
 def _graphs(arrays: dict[str, NDArray[Any]], described: dict[str, Any]) -> list[Graph]:
     nodes, edges = arrays["nodes"], arrays["n_edges"]
+    # An array of shape (10**9, 0) takes no room in a file, but lists of that length do in memory.
+    if not nodes.shape == edges.shape == (len(described["names"]),):
+        raise ValueError("its lists differ in length")
     if (nodes > MOST_NODES).any():
         raise ValueError(f"a graph is said to have {nodes.max()} nodes")
     columns: dict[str, list[Any]] = {

@@ -28,6 +28,7 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/accuracy.py MUTAG PTC_MR
+	$(BIN)/python benchmarks/runs.py
 
 # A hundred thousand spoiled inputs under guard, then ten thousand calls of a loaded model.
 fuzz: $(READY)

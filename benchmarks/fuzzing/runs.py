@@ -86,8 +86,8 @@ def read_run(path: Path, lenient: bool) -> Dataset:
         assert np.isfinite(rows).all()
         run.log()
         DDGK.load(path)
-    graphs, _ = run.graphs(0)
-    return Dataset(graphs)
+    blocks = range(len(run.manifest.plan.block_counts))
+    return Dataset([graph for block in blocks for graph in run.graphs(block)[0]])
 
 
 def _change_counts(rng: Random, data: bytes) -> bytes:

@@ -173,8 +173,8 @@ def check_result(result: Any) -> str | None:
         result.get_feature_names_out()
     else:
         graphs = result.graphs
-    if not graphs or not all(isinstance(graph, Graph) for graph in graphs):
-        return "no graphs"
+    if not all(isinstance(graph, Graph) for graph in graphs):
+        return "something else than graphs"
     for graph in graphs:
         if len(graph.node_names) != graph.n_nodes or len(graph.digest) != 64:
             return f"{graph!r} is not whole"

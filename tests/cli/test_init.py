@@ -34,6 +34,7 @@ def test_the_commands_of_the_issue_are_there():
     assert set(commands()) == {
         "ddgk demo",
         "ddgk embed",
+        "ddgk status",
         "ddgk align",
         "ddgk datasets list",
         "ddgk datasets get",

@@ -5,6 +5,7 @@ import pytest
 from ddgk.attributes import FAMILIES, UNSEEN
 from ddgk.cli import options
 from ddgk.cli.embed import embed
+from ddgk.embedding.runs import IF_BUSY
 from ddgk.estimator import DDGK
 from ddgk.graphs import policies
 from ddgk.method import CHOICES, PRESETS
@@ -12,6 +13,7 @@ from ddgk.method import CHOICES, PRESETS
 
 def test_choices_are_those_of_the_library():
     library = CHOICES | policies.CHOICES | {"unseen_labels": UNSEEN, "preset": tuple(PRESETS)}
+    library |= {"if_busy": IF_BUSY}
     for name, allowed in options.CHOICES.items():
         if name != "attributes":
             assert sorted(allowed) == sorted(library[name]), name
@@ -28,6 +30,7 @@ def test_attribute_choices_are_those_of_the_reader():
 def test_options_of_embed_are_called_as_in_the_library():
     known = set(inspect.signature(DDGK).parameters)
     own = {"ctx", "graphs", "out", "seed", "jobs", "force", "quiet", "model", "save_model"}
+    own |= {"run", "add", "if_busy", "cluster"}  # of a call, not of a model
     reading = {"node_labels", "edge_labels", "attributes"}
     named = set(inspect.signature(embed).parameters) - own - reading - {"sources"}
     assert named <= known

@@ -368,6 +368,33 @@ def test_a_stop_is_told_with_what_is_kept(make, example, tmp_path, monkeypatch):
     )
 
 
+def test_progress_counts_tiles(make, example, tmp_path, capsys, monkeypatch):
+    make(verbose=True).fit_transform(example.graphs, run=tmp_path / "a")
+    assert "Scoring: 5 of 5 tiles, 120 pairs in " in capsys.readouterr().err
+    monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
+    make(verbose=True).fit_transform(example.graphs, run=tmp_path / "b")
+    shown = capsys.readouterr().err
+    assert "5/5 tiles" in shown
+    assert "pairs/s" in shown
+
+
+def test_who_began_before_targets_were_added_can_go_on(make, example, tmp_path):
+    make().fit_transform(example.graphs, run=tmp_path)
+    before = ddgk.open_run(tmp_path).manifest.token
+    example.model.transform(example.new, run=tmp_path, add=True)
+    (tmp_path / "divergences" / "c.0.0.0.0").unlink()
+    how = {"address": str(tmp_path), "max_memory": 10**9}
+    assert tiles.attempt_tile(0, token=before, **how).state == "computed"
+    assert tiles.attempt_tile(0, token=before, **how).state == "stored"
+    for strange in ("0123:1", f"{before}9"):
+        report = tiles.attempt_tile(0, token=strange, **how)
+        assert report.state == "failed"
+        assert "finds another run at" in report.error
+    report = tiles.attempt_tile(0, token=before, address=str(tmp_path / "x"), max_memory=1)
+    assert "finds no run at" in report.error
+    tiles.forget_opened()
+
+
 def test_no_files_stay_open(make, example, tmp_path):
     from ddgk.store import locks
 

@@ -100,13 +100,30 @@ def test_an_index_with_other_names_and_a_true_hash(finished: Path, names: str, t
 
 @pytest.mark.parametrize("kind", ["nodes", "n_edges", "edges"])
 def test_packed_graphs_by_the_shape_of_nothing(kind: str):
-    content = pack_graphs([random_graph(seed) for seed in (1, 5, 8)], range(3))
+    content = pack_graphs([random_graph(seed) for seed in (1, 5, 8)], range(3), ())
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     arrays = load(content) | {kind: np.empty((5 * 10**7, 0), dtype=np.int64)}
     if kind == "nodes":
         arrays["n_edges"] = arrays["nodes"]
     with little_memory(), pytest.raises(RunError, match=r"toy is damaged"):
         unpack_graphs(save(arrays, header["__metadata__"]), "toy")
+
+
+def test_many_packed_graphs_of_many_nodes_and_nothing_else():
+    content = pack_graphs([random_graph(1).replace(edges=[])] * 3, range(3), ())
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    arrays = load(content) | {"nodes": np.full(3, 1 << 22)}
+    with little_memory(), pytest.raises(RunError, match="graphs are said to have 4194304"):
+        unpack_graphs(save(arrays, header["__metadata__"]), "toy")
+
+
+def test_a_run_of_no_graphs_has_no_rows(finished: Path, tmp_path: Path):
+    copy = tmp_path / "run"
+    shutil.copytree(finished, copy)
+    manifest = json.loads((copy / "manifest.json").read_text())
+    (copy / "manifest.json").write_text(json.dumps(manifest | {"batches": []}))
+    run = ddgk.open_run(copy)
+    assert run.rows().shape == (0, len(run.columns))
 
 
 def test_a_manifest_without_the_hash_of_its_encoders(finished: Path, tmp_path: Path):

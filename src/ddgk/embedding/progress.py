@@ -55,6 +55,13 @@ def progress(what: str, total: int, unit: str, verbose: bool) -> Iterator[Advanc
         yield lambda done: bar.advance(task, done)
 
 
+def tell(text: str) -> None:
+    """Say something to who watches."""
+    from rich.console import Console
+
+    Console(stderr=True).print(text, soft_wrap=True, highlight=False, markup=False)
+
+
 class TileProgress:
     """Counts tiles: a bar with tiles, pairs a second and the time left, or a line at the end.
 
@@ -100,11 +107,9 @@ class TileProgress:
         already = self.n_done
         yield self
         took = perf_counter() - self._began
-        console.print(
+        tell(
             f"Scoring: {self.n_done - already} of {self.n_tiles} tiles, {self._n_pairs} pairs "
-            f"in {took:.1f} s",
-            soft_wrap=True,
-            highlight=False,
+            f"in {took:.1f} s"
         )
 
     @contextmanager

@@ -21,7 +21,7 @@ from ddgk.embedding.checks import (
     refuse_other_identity,
     refuse_other_version,
 )
-from ddgk.embedding.progress import TileProgress
+from ddgk.embedding.progress import TileProgress, tell
 from ddgk.embedding.tiles import Report, attempt_tile, forget_opened
 from ddgk.embedding.workers import RETRIES, choose_pool
 from ddgk.errors import BusyError, ClusterError, ParameterError, TileError
@@ -92,7 +92,7 @@ def embed_into(
             run = place_targets(begun, begin, graphs, model.reader, add=setting.add)
         if len(run.finished) < run.n_tiles:
             refuse_other_version(run)
-            with _whole_run(locks, run, setting.if_busy):
+            with _whole_run(locks, run, setting):
                 compute(run, setting)
     return run
 
@@ -266,16 +266,18 @@ def _planning(locks: Locks, folder: Folder, if_busy: str) -> Iterator[None]:
 
 
 @contextmanager
-def _whole_run(locks: Locks, run: Run, if_busy: str) -> Iterator[None]:
+def _whole_run(locks: Locks, run: Run, setting: Setting) -> Iterator[None]:
     """Wait until the run is ours; or share it; or refuse."""
-    if locks.take(WHOLE_RUN) or if_busy == "share":
+    if locks.take(WHOLE_RUN) or setting.if_busy == "share":
         try:
             yield
         finally:
             locks.give_back(WHOLE_RUN)
         return
-    if if_busy == "fail":
+    if setting.if_busy == "fail":
         raise BusyError(_busy(run.address))
+    if setting.verbose:
+        tell(f"waiting for another process that is at work in {run.address}")
     try:
         with locks.held(WHOLE_RUN):
             yield

@@ -206,7 +206,7 @@ def _opened_now(address: str, token: str) -> Workplace:
             f"a worker on {socket.gethostname()} finds no run at {address}; workers need the same "
             "folder under the same name, or a bucket"
         ) from error
-    if run.manifest.token != token:
+    if not run.manifest.covers(token):
         raise RunError(
             f"a worker on {socket.gethostname()} finds another run at {address}; "
             "it was changed meanwhile, or is not the same folder there"

@@ -23,6 +23,7 @@ Work = Callable[..., Report]
 Pool = Callable[[Work, Iterable[int]], Iterator[Report]]
 
 RETRIES = 2  # of a tile that failed
+TILES_AT_ONCE = 8  # per worker of a backend that answers at the end
 PATIENCE = 10.0  # seconds without a scheduler
 
 
@@ -62,10 +63,20 @@ def in_threads(n_threads: int, work: Work, tiles: Iterable[int]) -> Iterator[Rep
 
 def through_joblib(n_jobs: int | None, work: Work, tiles: Iterable[int]) -> Iterator[Report]:
     """Compute tiles on whatever backend joblib is set to: loky, ray, ..."""
-    parallel = Parallel(
-        n_jobs=n_jobs, batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered"
-    )
-    yield from parallel(delayed(work)(tile) for tile in tiles)
+    backend, _ = get_active_backend()
+    if getattr(backend, "supports_return_generator", False):
+        parallel = Parallel(
+            n_jobs=n_jobs, batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered"
+        )
+        yield from parallel(delayed(work)(tile) for tile in tiles)
+        return
+    # Ray's backend answers when all is done, so it is asked for a few tiles at a time. They come
+    # sorted by what they take, so workers wait little for each other.
+    waiting = iter(tiles)
+    at_once = TILES_AT_ONCE * max(1, int(effective_n_jobs(n_jobs)))
+    with Parallel(n_jobs=n_jobs, batch_size=1) as parallel:
+        while some := list(islice(waiting, at_once)):
+            yield from parallel(delayed(work)(tile) for tile in some)
 
 
 def on_dask(client: Any, work: Work, tiles: Iterable[int]) -> Iterator[Report]:

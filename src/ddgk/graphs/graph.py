@@ -148,6 +148,35 @@ class Graph:
         assert self._digest is not None
         return self._digest
 
+    @classmethod
+    def from_checked(
+        cls,
+        n_nodes: int,
+        edges: NDArray[np.int64],
+        *,
+        node_labels: tuple[Hashable, ...] | None = None,
+        edge_labels: tuple[Hashable, ...] | None = None,
+        node_attributes: NDArray[np.float64] | None = None,
+        edge_weights: NDArray[np.float64] | None = None,
+        name: str | None = None,
+    ) -> Graph:
+        """Make a graph of arrays as the constructor would leave them, without looking again.
+
+        For who has checked many graphs at once: edges in ascending order, arrays frozen.
+        """
+        graph = object.__new__(cls)
+        put = object.__setattr__
+        put(graph, "n_nodes", n_nodes)
+        put(graph, "edges", edges)
+        put(graph, "node_labels", node_labels)
+        put(graph, "edge_labels", edge_labels)
+        put(graph, "node_attributes", node_attributes)
+        put(graph, "edge_weights", edge_weights)
+        put(graph, "name", name)
+        put(graph, "node_names", tuple(range(n_nodes)))
+        put(graph, "_digest", None)
+        return graph
+
     def permuted(self, order: Sequence[int] | NDArray[np.integer[Any]]) -> Graph:
         """Return the same graph with its nodes renumbered: new node i is old node ``order[i]``.
 

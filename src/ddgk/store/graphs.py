@@ -21,21 +21,12 @@ from ddgk.store.models import label_as_json, label_from_json
 MOST_NODES = 1 << 22  # far beyond what a pair can be trained on, and what a forger may ask for
 
 
-def strip(graph: Graph, families: Sequence[str]) -> Graph:
-    """Return a graph without what the model does not read, nor its caller's names of nodes."""
-    return Graph(
-        graph.n_nodes,
-        graph.edges,
-        node_labels=graph.node_labels if "node_labels" in families else None,
-        edge_labels=graph.edge_labels if "edge_labels" in families else None,
-        node_attributes=graph.node_attributes if "attributes" in families else None,
-        edge_weights=graph.edge_weights,
-        name=graph.name,
-    )
+def pack_graphs(graphs: Sequence[Graph], places: Sequence[int], families: Sequence[str]) -> bytes:
+    """Return graphs as the content of a file.
 
-
-def pack_graphs(graphs: Sequence[Graph], places: Sequence[int]) -> bytes:
-    """Return graphs as the content of a file; places: where the caller has them."""
+    places: where the caller has them. families: what the model reads; other labels are not kept,
+    nor are the caller's names of nodes.
+    """
     from safetensors.numpy import save
 
     arrays: dict[str, NDArray[Any]] = {
@@ -46,8 +37,8 @@ def pack_graphs(graphs: Sequence[Graph], places: Sequence[int]) -> bytes:
     }
     described: dict[str, Any] = {"names": [graph.name for graph in graphs]}
     for kind in ("node_labels", "edge_labels"):
+        lists = [getattr(graph, kind) for graph in graphs] if kind in families else []
         # A graph without edges carries no edge labels, though its neighbours do.
-        lists = [getattr(graph, kind) for graph in graphs]
         if any(labels is not None for labels in lists):
             known: dict[tuple[type, Hashable], int] = {}
             codes = [
@@ -59,8 +50,10 @@ def pack_graphs(graphs: Sequence[Graph], places: Sequence[int]) -> bytes:
             arrays[f"{kind}.carried"] = np.asarray([labels is not None for labels in lists])
             who = describe(graphs[0].name)
             described[kind] = [label_as_json(label, who) for _, label in known]
-    for kind in ("node_attributes", "edge_weights"):
-        values = [getattr(graph, kind) for graph in graphs]
+    numbers = {"edge_weights": [graph.edge_weights for graph in graphs]}
+    if "attributes" in families:
+        numbers["node_attributes"] = [graph.node_attributes for graph in graphs]
+    for kind, values in numbers.items():
         if any(value is not None for value in values):
             arrays[f"{kind}.carried"] = np.asarray([value is not None for value in values])
             arrays[kind] = np.concatenate([value for value in values if value is not None])
@@ -97,11 +90,7 @@ def _metadata(content: bytes) -> Any:
 
 def _graphs(arrays: dict[str, NDArray[Any]], described: dict[str, Any]) -> list[Graph]:
     nodes, edges = arrays["nodes"], arrays["n_edges"]
-    # An array of shape (10**9, 0) takes no room in a file, but lists of that length do in memory.
-    if not nodes.shape == edges.shape == (len(described["names"]),):
-        raise ValueError("its lists differ in length")
-    if (nodes > MOST_NODES).any():
-        raise ValueError(f"a graph is said to have {nodes.max()} nodes")
+    _check(arrays)
     columns: dict[str, list[Any]] = {
         "name": [None if name is None else str(name) for name in described["names"]],
         "edges": _cut(arrays["edges"], edges),
@@ -115,14 +104,42 @@ def _graphs(arrays: dict[str, NDArray[Any]], described: dict[str, Any]) -> list[
     graphs = []
     for place, n_nodes in enumerate(nodes.tolist()):
         fields = {key: column[place] for key, column in columns.items()}
-        graphs.append(Graph(n_nodes, fields.pop("edges"), **fields))
+        graphs.append(Graph.from_checked(n_nodes, fields.pop("edges"), **fields))
     return graphs
+
+
+def _check(arrays: dict[str, NDArray[Any]]) -> None:
+    """Check what the constructor of a graph would, for all graphs together, and freeze it."""
+    nodes, counts, edges = arrays["nodes"], arrays["n_edges"], arrays["edges"]
+    whole = all(array.dtype == np.int64 for array in (nodes, counts, edges))
+    # An array of shape (10**9, 0) takes no room in a file, but lists of that length do in memory.
+    if not whole or (nodes.ndim, counts.ndim) != (1, 1) or edges.shape[1:] != (2,):
+        raise ValueError("its arrays are of other kinds")
+    if (nodes < 1).any() or (nodes > MOST_NODES).any() or nodes.sum() > MOST_NODES:
+        raise ValueError(f"graphs are said to have {nodes.min()} to {nodes.max()} nodes")
+    _cut(edges, counts)
+    owner = np.repeat(np.arange(len(counts)), counts)
+    u, v = edges.T
+    ends = np.diff(owner) > 0
+    ascending = (np.diff(u * nodes[owner] + v) > 0) | ends
+    if not ((u >= 0) & (u < v) & (v < nodes[owner])).all() or not ascending.all():
+        raise ValueError("its edges are not those of simple graphs, in order")
+    for kind, n_axes in (("node_attributes", 2), ("edge_weights", 1)):
+        values = arrays.get(kind)
+        if values is None:
+            continue
+        if values.dtype != np.float64 or values.ndim != n_axes or 0 in values.shape[1:]:
+            raise ValueError(f"its {kind} are {values.dtype} of shape {values.shape}")
+        if not np.isfinite(values).all() or (values < 0).any():
+            raise ValueError(f"its {kind} are not finite and non-negative")
+    for array in arrays.values():
+        array.flags.writeable = False
 
 
 def _cut(array: NDArray[Any], counts: NDArray[Any]) -> list[NDArray[Any]]:
     """Cut an array into pieces of these lengths, which must add up."""
     ends = np.concatenate([[0], np.cumsum(counts)])
-    if (counts < 0).any() or ends[-1] != len(array):
+    if (counts < 0).any() or (counts > len(array)).any() or ends[-1] != len(array):
         raise ValueError("its lengths do not add up")
     return [array[first:last] for first, last in pairwise(ends.tolist())]
 
@@ -139,9 +156,10 @@ def _optional(
 
 def _labels(
     arrays: dict[str, NDArray[Any]], described: dict[str, Any], kind: str, counts: NDArray[Any]
-) -> list[list[Hashable] | None]:
+) -> list[tuple[Hashable, ...] | None]:
     alphabet = [label_from_json(label) for label in described.get(kind, ())]
     pieces = _optional(arrays, kind, counts)
     return [
-        None if piece is None else [alphabet[code] for code in piece.tolist()] for piece in pieces
+        None if piece is None else tuple(alphabet[code] for code in piece.tolist())
+        for piece in pieces
     ]

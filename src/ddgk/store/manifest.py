@@ -67,10 +67,18 @@ class Manifest:
         """How many targets were given, repeated ones included."""
         return sum(batch.n_graphs for batch in self.batches)
 
-    @cached_property
+    @property
     def token(self) -> str:
-        """Tell one state of one run from all others."""
-        return hashlib.sha256(self.as_bytes()).hexdigest()
+        """Tell one run from all others, and how many batches it has."""
+        return f"{self.run}:{len(self.batches)}"
+
+    def covers(self, token: str) -> bool:
+        """Say whether this is the run that a token is of, with its batches or with more.
+
+        Adding a batch changes no tile of the others, so who began before it can go on.
+        """
+        run, _, n_batches = token.rpartition(":")
+        return run == self.run and int(n_batches) <= len(self.batches)
 
     def with_batch(self, batch: Batch) -> Manifest:
         """Return the manifest with a batch more."""

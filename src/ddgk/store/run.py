@@ -218,7 +218,7 @@ class Run:
                 if within.max() >= tile.n_targets:
                     raise RunError(f"{self.address}: a target has a row that holds none")
                 found[chosen, tile.sources] = self.grid.read(tile)[within]
-        return found.reshape(len(places), -1)
+        return found.reshape(len(places), len(self.columns))
 
     def graphs(self, block: int) -> tuple[list[Graph], list[int]]:
         """Return the targets of a row of tiles, and where the caller has them."""

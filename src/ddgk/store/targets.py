@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
-from ddgk.attributes import check_families
+from ddgk.attributes import EdgeLabels, NodeLabels, check_families
 from ddgk.errors import RunError
 from ddgk.graphs.graph import Graph, at_position, describe
 from ddgk.reading import Reader
 from ddgk.store.files import TEMPORARY, Folder
-from ddgk.store.graphs import pack_graphs, strip
+from ddgk.store.graphs import pack_graphs
 from ddgk.store.grid import NAME as GRID
 from ddgk.store.grid import Grid
 from ddgk.store.locks import NAME as LOCK
@@ -117,8 +117,8 @@ def _restore(run: Run, lost: dict[int, tuple[Graph, int] | None]) -> None:
     for block in sorted({row // per_block for row in lost}):
         held = [graph for row, graph in sorted(lost.items()) if row // per_block == block]
         members = [one for one in held if one is not None]
-        stripped = [strip(graph, families) for graph, _ in members]
-        content = pack_graphs(stripped, [place for _, place in members]) if members else b""
+        chosen, places = [graph for graph, _ in members], [place for _, place in members]
+        content = pack_graphs(chosen, places, families) if members else b""
         if not run.is_packed(block, content):
             raise RunError(
                 f"{run.address}/{block_name(block)} is missing, and these graphs are not the ones "
@@ -143,10 +143,20 @@ def batches(graphs: Iterable[Graph]) -> Iterator[list[Graph]]:
 
 def _checked(graphs: Iterable[Graph], reader: Reader) -> Iterator[Graph]:
     """Refuse a graph that the model cannot read now, by the place its owner has it at."""
+    alphabets = {
+        family.name: frozenset(family.alphabet.labels)
+        for family in reader.families
+        if isinstance(family, NodeLabels | EdgeLabels)
+    }
     for place, graph in enumerate(graphs):
         with at_position(place):
             check_families(graph, reader.families)
-            reader.unit_distributions(graph)
+            known = all(
+                alphabet.issuperset(getattr(graph, name) or ())
+                for name, alphabet in alphabets.items()
+            )
+            if not known or len(alphabets) < len(reader.families):
+                reader.unit_distributions(graph)  # which says what is wrong
         yield graph
 
 
@@ -172,8 +182,8 @@ def _store(
     hashes = []
     for first in range(0, len(order), per_block):
         members = order[first : first + per_block]
-        stripped = [strip(batch[place], families) for place in members]
-        content = pack_graphs(stripped, [offset + place for place in members])
+        chosen = [batch[place] for place in members]
+        content = pack_graphs(chosen, [offset + place for place in members], families)
         folder.write(block_name((first_row + first) // per_block), content)
         hashes.append(hashlib.sha256(content).digest())
     index = Index(

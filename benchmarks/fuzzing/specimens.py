@@ -100,12 +100,14 @@ def _first_of_mutag(count: int = 3) -> list[Texts]:
     except DDGKError:
         return []
     kinds: dict[str, list[str]] = {"A": [], "graph_indicator": [], "node_labels": []}
+    kinds["node_attributes"] = []
     kinds |= {"edge_labels": [], "graph_labels": [str(kind) for kind in classes[:count]]}
     before = 1
     for number, graph in enumerate(found[:count], start=1):
         kinds["A"] += [f"{u + before}, {v + before}" for u, v in graph.edges.tolist()]
         kinds["graph_indicator"] += [str(number)] * graph.n_nodes
         kinds["node_labels"] += map(str, graph.node_labels)
+        kinds["node_attributes"] += [f"{label}.5" for label in graph.node_labels]  # it has none
         kinds["edge_labels"] += map(str, graph.edge_labels)
         before += graph.n_nodes
     return [{kind: ("\n".join(lines) + "\n").encode() for kind, lines in kinds.items()}]

@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test check format slow bench clean
+.PHONY: demo test check format slow bench fuzz clean
 
 demo: $(READY)
 	$(BIN)/ddgk demo
@@ -29,6 +29,11 @@ bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/accuracy.py MUTAG PTC_MR
 	$(BIN)/python benchmarks/runs.py
+
+# A hundred thousand spoiled inputs under guard, then ten thousand calls of a loaded model.
+fuzz: $(READY)
+	$(BIN)/python benchmarks/fuzz.py
+	$(BIN)/python benchmarks/soak.py
 
 # torch is pinned here and not in pyproject.toml: users take the build that fits their machine.
 $(READY): pyproject.toml

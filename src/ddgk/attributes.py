@@ -88,7 +88,9 @@ class Alphabet:
 
     def one_hot(self, places: NDArray[np.int64]) -> Matrix:
         """Return one row per place; the row of an unseen label is 0: no mass."""
-        return np.eye(len(self.labels) + 1, len(self.labels))[places]
+        rows = np.zeros((len(places), len(self.labels) + 1))
+        rows[np.arange(len(places)), places] = 1.0
+        return np.ascontiguousarray(rows[:, :-1])
 
 
 @dataclass(frozen=True)
@@ -257,7 +259,13 @@ def check_families(graph: Graph, families: Sequence[Family]) -> None:
 
 def normalised(rows: Matrix) -> Matrix:
     """Divide rows by their sums; a row of zeros stays."""
-    sums = rows.sum(axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        sums = rows.sum(axis=1, keepdims=True)
+    huge = np.isinf(sums[:, 0])
+    if huge.any():
+        rows = rows.copy()
+        rows[huge] /= rows[huge].max(axis=1, keepdims=True)
+        sums = rows.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0))
 
 

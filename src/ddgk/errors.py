@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+MAX_SHOWN = 300
+
 
 class DDGKError(Exception):
     """Every error ddgk raises on purpose."""
@@ -35,6 +37,10 @@ class ModelFileError(DDGKError, ValueError):
     """A saved model is damaged, foreign, or from a newer version."""
 
 
+class ModelNotFoundError(DDGKError, FileNotFoundError):
+    """There is no model file of that name, or it is a folder, a pipe or a device."""
+
+
 class NonFiniteLossError(DDGKError, FloatingPointError):
     """Training diverged to inf or nan; the message names the pair."""
 
@@ -47,6 +53,10 @@ class RunError(DDGKError, ValueError):
     """A run folder is damaged, of a newer version, or of another configuration or other graphs."""
 
 
+class RunNotFoundError(DDGKError, FileNotFoundError):
+    """There is no run in that folder."""
+
+
 class BusyError(DDGKError, BlockingIOError):
     """Another process is working on the run folder."""
 
@@ -57,3 +67,17 @@ class TileError(DDGKError, RuntimeError):
 
 class ClusterError(DDGKError, ConnectionError):
     """The scheduler of a cluster cannot be reached, or went away; what is finished is kept."""
+
+
+def shown(text: str) -> str:
+    """Return text from a file short enough for a message, its beginning and its end.
+
+    >>> shown("a short one")
+    'a short one'
+    >>> len(shown("x" * 10**6))
+    300
+    """
+    if len(text) <= MAX_SHOWN:
+        return text
+    half = (MAX_SHOWN - 5) // 2
+    return f"{text[: MAX_SHOWN - 5 - half]} ... {text[-half:]}"

@@ -86,7 +86,7 @@ def test_gml_labels_that_cannot_be_names():
 
 
 @pytest.mark.parametrize(
-    "text", ["", "graph", "graph 3", "graph [ node 5 ]", "graph [ " * 50_000, "\x00", "graph [ }"]
+    "text", ["", "graph", "graph 3", "graph [ node 5 ]", "graph [ " * 50_000, "\x01", "graph [ }"]
 )
 def test_hostile_gml(text: str):
     with pytest.raises(DatasetError, match=r"toy.gml: not GML .*write_gml"):

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ddgk.datasets.limits import Budget, budget
-from ddgk.errors import DatasetError, DDGKError
+from ddgk.errors import DatasetError, DDGKError, shown
 
 # Text of numbers packs 5 to 10 times; a bomb a thousand times. Small archives may exceed the ratio.
 MAX_RATIO = 200
@@ -42,14 +42,16 @@ def read_archive(path: Path, wanted: Callable[[str], bool], max_bytes: int) -> d
             for entry in entries:
                 if wanted(entry.filename):
                     with archive.open(entry) as stream:
-                        found[entry.filename] = allowed.read(stream, f"{path}: {entry.filename}")
+                        where = f"{path}: {shown(entry.filename)}"
+                        found[entry.filename] = allowed.read(stream, where)
             return found
     except DDGKError:
         raise
     # zipfile meets hostile bytes with a dozen kinds of error; all of them mean the same here.
     except Exception as error:
         raise DatasetError(
-            f"{path}: not a complete zip archive ({error or type(error).__name__}); fetch it again"
+            f"{path}: not a complete zip archive "
+            f"({shown(str(error)) or type(error).__name__}); fetch it again"
         ) from error
 
 
@@ -77,7 +79,9 @@ def _check_entries(entries: list[zipfile.ZipInfo], path: Path) -> None:
         if reason is None and entry.filename in seen:
             reason = "is listed twice"
         if reason is not None:
-            raise DatasetError(f"{path}: refused, its member {entry.orig_filename!r} {reason}")
+            raise DatasetError(
+                f"{path}: refused, its member {shown(repr(entry.orig_filename))} {reason}"
+            )
         seen.add(entry.filename)
 
 

@@ -54,7 +54,8 @@ def parse_edge_list(text: str, where: str) -> EdgeList:
             raise DatasetError(f"{at}: {line[:60]!r} has {has}, but line {first} has {other}")
         rows.append((fields[0], fields[1], _weight(fields[2], at) if width == 3 else 1.0))
     names = {name for row in rows for name in row[:2]} | set(alone)
-    if not all(re.fullmatch(r"0|-?[1-9]\d{0,17}", name) for name in names):
+    # Digits of other alphabets would make one number of names that differ.
+    if not all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", name) for name in names):
         return EdgeList(list(rows), list(alone), width == 3)
     numbered = [(int(u), int(v), weight) for u, v, weight in rows]
     return EdgeList(list(numbered), [int(name) for name in alone], width == 3)

@@ -80,7 +80,7 @@ def read(
     text = os.fspath(source)
 
     if isinstance(source, str) and _is_pattern(text):
-        found = [Path(match) for match in glob.glob(text, recursive=True)]
+        found = [] if "\0" in text else [Path(m) for m in glob.glob(text, recursive=True)]
         paths = [path for path in found if path.is_file()]
         if not paths:
             raise DatasetError(f"{text}: no file matches")
@@ -99,7 +99,10 @@ def read(
     if os.path.isdir(path):
         if is_tu_folder(path):
             return read_tu(path, attributes=attributes, max_bytes=tu_bytes)
-        paths = [file for file in path.iterdir() if file.suffix.lower() in READERS]
+        try:
+            paths = [file for file in path.iterdir() if file.suffix.lower() in READERS]
+        except OSError as error:
+            raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
         if not paths:
             raise DatasetError(
                 f"{path}: neither a set in TU format (DS_A.txt) nor a folder of {_endings()} files"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from ddgk.errors import DatasetError
+from ddgk.errors import DatasetError, shown
 
 if TYPE_CHECKING:
     import networkx
@@ -25,7 +26,9 @@ def parse_node_link(text: str, where: str) -> tuple[list[networkx.MultiGraph], b
     ([('a', 'b')], False)
     """
     try:
-        content = json.loads(text, parse_constant=_refuse_constant)
+        content = json.loads(
+            text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats
+        )
     except (ValueError, RecursionError) as error:
         raise DatasetError(f"{where}: not JSON that can be read ({error})") from error
     if isinstance(content, dict):
@@ -81,6 +84,15 @@ def _key(item: dict[str, Any], field: str, at: str) -> Any:
     if key is None:
         raise DatasetError(f'{at}: needs "{field}", a number, a text or a list of those')
     return key
+
+
+def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object with a key twice, of which Python would take the last and say nothing."""
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"an object has {shown(repr(twice))} twice")
+    return content
 
 
 def _refuse_constant(constant: str) -> NoReturn:

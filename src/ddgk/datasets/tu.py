@@ -16,7 +16,7 @@ from ddgk.datasets.archives import read_archive
 from ddgk.datasets.dataset import Dataset
 from ddgk.datasets.limits import MAX_BYTES, budget, read_file
 from ddgk.datasets.tu_text import Text, parse
-from ddgk.errors import DatasetError, ParameterError
+from ddgk.errors import DatasetError, ParameterError, shown
 
 NEEDED = ("A", "graph_indicator")
 OPTIONAL = ("graph_labels", "node_labels", "edge_labels", "node_attributes")
@@ -81,7 +81,7 @@ def read_tu(
         raise DatasetError(f"{path}: there is no such folder or zip archive")
     for needed in NEEDED:
         if needed not in texts:
-            raise DatasetError(f"{path}: {stem}_{needed}.txt is missing")
+            raise DatasetError(f"{path}: {shown(stem)}_{needed}.txt is missing")
     return parse(texts, name or stem, attributes)
 
 
@@ -118,7 +118,7 @@ def _texts_of_archive(path: Path, attributes: str, max_bytes: int) -> tuple[str,
     members = read_archive(path, is_wanted, max_bytes)
     stem = _only_stem([member for member in members if member.endswith("_A.txt")], path)
     texts = {
-        kind: Text(members[stem + ending], f"{path}: {stem}{ending}")
+        kind: Text(members[stem + ending], f"{path}: {shown(stem)}{ending}")
         for ending, kind in endings.items()
         if stem + ending in members
     }
@@ -127,6 +127,6 @@ def _texts_of_archive(path: Path, attributes: str, max_bytes: int) -> tuple[str,
 
 def _only_stem(candidates: list[str], path: Path) -> str:
     if len(candidates) != 1:
-        found = ", ".join(sorted(candidates)[:3]) or "none"
+        found = shown(", ".join(sorted(candidates)[:3])) or "none"
         raise DatasetError(f"{path}: needs exactly one file named DS_A.txt, found {found}")
     return candidates[0].removesuffix("_A.txt")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ddgk.datasets.dataset import Dataset
 from ddgk.datasets.tables import read_integers, read_reals
-from ddgk.errors import DatasetError
+from ddgk.errors import DatasetError, shown
 from ddgk.graphs import Graph
 
 Integers = NDArray[np.int64]
@@ -143,7 +143,8 @@ def _read_attributes(
 ) -> NDArray[np.float64]:
     if "node_attributes" not in texts:
         raise DatasetError(
-            f'{name} has no node attributes ({name}_node_attributes.txt); use attributes="ignore"'
+            f"{texts['A'].where}: {shown(name)} has no node attributes "
+            f'({shown(name)}_node_attributes.txt); use attributes="ignore"'
         )
     text = texts["node_attributes"]
     values = read_reals(text.data, text.where)
@@ -153,7 +154,14 @@ def _read_attributes(
             "it needs one for each"
         )
     if attributes == "shift":
-        values -= np.minimum(values.min(axis=0), 0.0)
+        with np.errstate(over="ignore"):
+            values -= np.minimum(values.min(axis=0), 0.0)
+        too_wide = ~np.isfinite(values).all(axis=0)
+        if too_wide.any():
+            raise DatasetError(
+                f"{text.where}: the values in column {np.argmax(too_wide) + 1} lie too far apart "
+                "to be shifted; scale them first"
+            )
         return values
     if (values < 0).any():
         line, column = np.argwhere(values < 0)[0].tolist()

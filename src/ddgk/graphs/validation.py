@@ -185,16 +185,27 @@ def checked_names(names: Iterable[Hashable] | None, n_nodes: int, who: str) -> t
 def real_numbers(values: Any, what: str, who: str) -> NDArray[np.float64]:
     """Return numbers as float64, and refuse text, complex numbers and ragged rows."""
     try:
+        _refuse_text(values)
         array = np.asarray(values)
-        if array.dtype.kind in "OUSc" and array.size:
+        if array.dtype.kind in "OUSc":
             numbers = [_real(plain(value)) for value in array.ravel()]
             array = np.asarray(numbers).reshape(array.shape)
         # Adding 0 turns -0.0 into 0.0, which would otherwise have another digest.
         return array.astype(np.float64) + 0.0
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise GraphError(
             f"{who}: {what} must be numbers, as many in every row ({error})"
         ) from error
+
+
+def _refuse_text(values: Any) -> None:
+    """Find text in lists before numpy does, which gives all items the room of the longest."""
+    if isinstance(values, str | bytes):
+        raise TypeError(f"{values[:60]!r} is text")
+    if isinstance(values, list | tuple):
+        for value in values:
+            if not isinstance(value, int | float):
+                _refuse_text(value)
 
 
 def _real(value: Any) -> float:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import DDGKError, RunError
+from ddgk.errors import DDGKError, RunError, shown
 from ddgk.graphs.graph import Graph, describe
 from ddgk.store.models import label_as_json, label_from_json
 
@@ -70,8 +70,17 @@ def unpack_graphs(content: bytes, name: str) -> tuple[list[Graph], list[int]]:
         arrays = load(content)
         described = json.loads(_metadata(content)["ddgk"])
         return _graphs(arrays, described), arrays["places"].tolist()
-    except (SafetensorError, DDGKError, LookupError, TypeError, ValueError) as error:
-        raise RunError(f"{name} is damaged: {error}") from error
+    except (
+        SafetensorError,
+        DDGKError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
+        raise RunError(f"{name} is damaged: {shown(str(error))}") from error
 
 
 def _metadata(content: bytes) -> Any:
@@ -103,10 +112,11 @@ def _check(arrays: dict[str, NDArray[Any]]) -> None:
     """Check what the constructor of a graph would, for all graphs together, and freeze it."""
     nodes, counts, edges = arrays["nodes"], arrays["n_edges"], arrays["edges"]
     whole = all(array.dtype == np.int64 for array in (nodes, counts, edges))
+    # An array of shape (10**9, 0) takes no room in a file, but lists of that length do in memory.
     if not whole or (nodes.ndim, counts.ndim) != (1, 1) or edges.shape[1:] != (2,):
         raise ValueError("its arrays are of other kinds")
-    if (nodes < 1).any() or (nodes > MOST_NODES).any():
-        raise ValueError(f"a graph is said to have {nodes.min()} or {nodes.max()} nodes")
+    if (nodes < 1).any() or (nodes > MOST_NODES).any() or nodes.sum() > MOST_NODES:
+        raise ValueError(f"graphs are said to have {nodes.min()} to {nodes.max()} nodes")
     _cut(edges, counts)
     owner = np.repeat(np.arange(len(counts)), counts)
     u, v = edges.T

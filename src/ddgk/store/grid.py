@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import RunError
+from ddgk.errors import RunError, shown
 from ddgk.store.files import Folder, LocalFolder
 from ddgk.store.manifest import Manifest
 from ddgk.tiling import Tile
@@ -51,7 +51,7 @@ class Grid:
             n_rows = found["shape"].pop(0)
             wanted = expected["shape"].pop(0)
         except (LookupError, TypeError, ValueError, RecursionError, AttributeError) as error:
-            raise RunError(f"{where} is damaged: {error!r}") from error
+            raise RunError(f"{where} is damaged: {shown(repr(error))}") from error
         # Rows may have been added a moment before the manifest was to say so.
         if found != expected or not isinstance(n_rows, int) or n_rows < wanted:
             raise RunError(f"{where} does not describe the grid of this run; it was changed")
@@ -88,7 +88,7 @@ class Grid:
             rows = self._array[tile.first : tile.first + tile.n_targets, tile.sources]
         except (RuntimeError, ValueError) as error:
             raise RunError(
-                f"{where} is damaged ({error}); remove it with `ddgk status --repair "
+                f"{where} is damaged ({shown(str(error))}); remove it with `ddgk status --repair "
                 f"{self.folder.address}` and run the same command again: the rest is kept"
             ) from error
         found: NDArray[np.float64] = np.asarray(rows)

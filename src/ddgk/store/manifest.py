@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import RunError
+from ddgk.errors import RunError, shown
 from ddgk.store.files import Folder
 from ddgk.tiling import Plan, TileShape
 
@@ -116,12 +116,15 @@ def read_manifest(folder: Folder) -> Manifest | None:
         if not isinstance(number, int):
             raise TypeError(f"its format is {number!r}")
     except (LookupError, TypeError, ValueError, RecursionError) as error:
-        raise RunError(f"{where} is damaged, or not a manifest of ddgk: {error!r}") from error
+        raise RunError(
+            f"{where} is damaged, or not a manifest of ddgk: {shown(repr(error))}"
+        ) from error
     if number > FORMAT:
         by = values.get("versions")
         version = by.get("ddgk", "?") if isinstance(by, dict) else "?"
         raise RunError(
-            f"{where} was written by ddgk {version}, whose format {number} is newer than {FORMAT}; "
+            f"{where} was written by ddgk {shown(str(version))}, whose format {shown(str(number))} "
+            f"is newer than {FORMAT}; "
             "upgrade ddgk"
         )
     try:
@@ -133,8 +136,8 @@ def read_manifest(folder: Folder) -> Manifest | None:
         return manifest
     except FileNotFoundError as error:
         raise RunError(f"{where} speaks of a file that is missing: {error.filename}") from error
-    except (LookupError, TypeError, ValueError, OverflowError) as error:
-        raise RunError(f"{where} is damaged: {error!r}") from error
+    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
+        raise RunError(f"{where} is damaged: {shown(repr(error))}") from error
 
 
 def _manifest(values: dict[str, Any]) -> Manifest:
@@ -152,6 +155,8 @@ def _manifest(values: dict[str, Any]) -> Manifest:
         raise ValueError("its sources, channels and steps do not fit together")
     if len(identity["sources"]) != len(sizes) or shape.sources > len(sizes):
         raise ValueError(f"it lists {len(sizes)} sources, and others elsewhere")
+    if not isinstance(identity["encoders"], str):
+        raise TypeError("the hash of its encoders is not text")
     if any(batch.n_rows > batch.n_graphs for batch in batches):
         raise ValueError("a batch has more rows than graphs")
     if sum(batch.n_rows for batch in batches) + shape.targets * len(batches) > MOST_ROWS:
@@ -236,8 +241,15 @@ def read_index(folder: Folder, manifest: Manifest, number: int) -> Index:
         inside = (index.rows >= 0) & (index.rows < manifest.plan.n_rows)
         if not inside.all() or (index.sizes < 1).any():
             raise ValueError("it names rows that do not exist")
-    except (SafetensorError, LookupError, TypeError, ValueError) as error:
-        raise RunError(f"{where} is damaged: {error}") from error
+    except (
+        SafetensorError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
+        raise RunError(f"{where} is damaged: {shown(str(error))}") from error
     return index
 
 

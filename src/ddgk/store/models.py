@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections import defaultdict
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -14,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.attributes import FAMILIES, Alphabet, Attributes, Family
+from ddgk.attributes import FAMILIES, Alphabet, Attributes, Family, check_families
 from ddgk.divergence import reported_channels
 from ddgk.encoder import Encoder
 from ddgk.engine.problem import Source, Weights
-from ddgk.errors import DDGKError, LabelError, ModelFileError
+from ddgk.errors import DDGKError, LabelError, ModelFileError, ModelNotFoundError, shown
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.method import Method
 from ddgk.reading import Reader
@@ -77,15 +78,25 @@ def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any
     from safetensors import SafetensorError, safe_open
     from safetensors.numpy import load_file
 
-    if not Path(path).is_file():
-        raise FileNotFoundError(f"there is no model file {os.fspath(path)!r}")
+    # Opening a pipe would wait for a writer, and os.path answers False where pathlib raises.
+    if not os.path.isfile(path):
+        raise ModelNotFoundError(f"there is no model file {os.fspath(path)!r}")
     try:
         with safe_open(os.fspath(path), framework="numpy") as file:
             text = (file.metadata() or {}).get("ddgk")
         arrays = load_file(os.fspath(path)) if text is not None else {}
-    except (SafetensorError, UnicodeDecodeError) as error:
+    # safetensors looks for kinds of numbers that numpy may lack, and fails in any of these ways.
+    except (
+        SafetensorError,
+        OSError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise ModelFileError(
-            f"{os.fspath(path)!r} is not a model file, or it is damaged ({error}); save it again"
+            f"{os.fspath(path)!r} is not a model file, or it is damaged ({shown(str(error))}); "
+            "save it again"
         ) from error
     if text is None:
         raise ModelFileError(f"{os.fspath(path)!r} is a safetensors file, but not a ddgk model")
@@ -94,7 +105,7 @@ def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any
         _check_format(description, path)
         if description["sha256"] != _checksum(arrays):
             raise ModelFileError(f"{os.fspath(path)!r} is damaged: its checksum does not match")
-        return _model_from(description, arrays), dict(description["parameters"])
+        return _model_from(description, arrays), _parameters_from(description["parameters"])
     except ModelFileError:
         raise
     except (
@@ -106,17 +117,19 @@ def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any
         RecursionError,
     ) as error:
         raise ModelFileError(
-            f"{os.fspath(path)!r} is damaged: its description does not fit its arrays ({error!r})"
+            f"{os.fspath(path)!r} is damaged: its description does not fit its arrays "
+            f"({type(error).__name__}: {shown(str(error))})"
         ) from error
 
 
 def _check_format(description: Any, path: str | os.PathLike[str]) -> None:
-    if not isinstance(description, dict) or not isinstance(description.get("format"), int):
+    number = description.get("format") if isinstance(description, dict) else None
+    if type(number) is not int or number < 1:
         raise ModelFileError(f"{os.fspath(path)!r} is not a ddgk model: it names no format")
-    if description["format"] > FORMAT:
+    if number > FORMAT:
         raise ModelFileError(
-            f"{os.fspath(path)!r} was saved by ddgk {description.get('ddgk')}, whose format "
-            f"{description['format']} is newer than {FORMAT}; upgrade ddgk"
+            f"{os.fspath(path)!r} was saved by ddgk {str(description.get('ddgk'))[:30]}, whose "
+            f"format {str(number)[:30]} is newer than {FORMAT}; upgrade ddgk"
         )
 
 
@@ -211,15 +224,33 @@ def _model_from(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
     method = Method.from_json(description["method"])
     families = tuple(_family_from_json(family) for family in description["families"])
     reader = Reader(method.relation, families, str(description["unseen"]), method.surroundings)
+    # Once for all sources: a search per source would take the square of their number.
+    own: defaultdict[str, dict[str, NDArray[Any]]] = defaultdict(dict)
+    for name, array in arrays.items():
+        place, _, part = name.partition(".")
+        own[place][part] = array
     encoders = tuple(
-        _encoder_from(source, place, arrays, method, reader)
+        _encoder_from(source, own[str(place)], method, reader)
         for place, source in enumerate(description["sources"])
     )
+    if not encoders:
+        raise ValueError("it has no sources")
     channels = reported_channels(method, reader.family_names)
     baselines = arrays["baselines"]
     if baselines.shape != (len(encoders), len(channels), len(method.curve)):
         raise ValueError(f"baselines of shape {baselines.shape} for {len(encoders)} sources")
+    if baselines.dtype != np.float64 or not np.isfinite(baselines).all():
+        raise ValueError("baselines must be finite numbers")
     return StoredModel(method, reader, int(description["seed"]), encoders, baselines)
+
+
+def _parameters_from(described: Any) -> dict[str, Any]:
+    """Take the estimator's parameters, which are plain values, out of a description."""
+    parameters = dict(described)
+    for name, value in parameters.items():
+        if not isinstance(value, str | int | float | type(None)):
+            raise TypeError(f"the parameter {name!r} cannot be a {type(value).__name__}")
+    return parameters
 
 
 def _family_from_json(described: dict[str, Any]) -> Family:
@@ -231,19 +262,16 @@ def _family_from_json(described: dict[str, Any]) -> Family:
 
 
 def _encoder_from(
-    described: dict[str, Any],
-    place: int,
-    arrays: dict[str, NDArray[Any]],
-    method: Method,
-    reader: Reader,
+    described: dict[str, Any], own: dict[str, NDArray[Any]], method: Method, reader: Reader
 ) -> Encoder:
-    own = {n.partition(".")[2]: a for n, a in arrays.items() if n.partition(".")[0] == str(place)}
-
     def listed(name: str) -> list[Hashable] | None:
         values = described[name]
         return None if values is None else [label_from_json(value) for value in values]
 
     order = own["order"]
+    # An array of shape (10**12, 0) takes no room in a file, but its length is that of a graph.
+    if order.shape != (len(own["table"]),) or not own["table"].size:
+        raise ValueError(f"an order of shape {order.shape} for {len(own['table'])} nodes")
     graph = Graph(
         len(order),
         own["edges"],
@@ -254,6 +282,7 @@ def _encoder_from(
         name=described["name"],
         node_names=listed("node_names"),
     )
+    check_families(graph, reader.families)
     source = Source(_weights_from(own, graph.n_nodes, method), _distributions(graph, order, reader))
     return Encoder(graph, order, int(described["seed"]), source)
 
@@ -269,18 +298,24 @@ def _weights_from(own: dict[str, NDArray[Any]], n_nodes: int, method: Method) ->
     training = method.encoder_training
 
     def layer(name: str, *shape: int) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = own[name].astype(np.float64)
-        if found.shape != shape or not np.isfinite(found).all():
-            raise ValueError(f"{name} should be {shape} finite numbers, but is {found.shape}")
-        return found
+        found = own[name]
+        if found.shape != shape or found.dtype.kind != "f" or not np.isfinite(found).all():
+            raise ValueError(
+                f"{name} should be {shape} finite numbers, but is {found.dtype} {found.shape}"
+            )
+        return found.astype(np.float64)
 
-    inputs = [training.dimension] + [training.width] * (training.depth - 1)
+    # A layer at a time: the depth is only a number in the file, the layers are really there.
     hidden = tuple(
         (
-            layer(f"hidden{place}.weight", size, training.width),
+            layer(
+                f"hidden{place}.weight",
+                training.width if place else training.dimension,
+                training.width,
+            ),
             layer(f"hidden{place}.bias", training.width),
         )
-        for place, size in enumerate(inputs)
+        for place in range(training.depth)
     )
     output = (
         layer("output.weight", training.width, n_nodes),

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.divergence import column_names
-from ddgk.errors import ModelFileError, RunError
+from ddgk.errors import ModelFileError, ModelNotFoundError, RunError, RunNotFoundError
 from ddgk.graphs.graph import Graph
 from ddgk.store.files import Folder, LocalFolder, open_folder
 from ddgk.store.graphs import unpack_graphs
@@ -54,7 +54,7 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     folder = open_folder(path)
     manifest = read_manifest(folder)
     if manifest is None:
-        raise FileNotFoundError(f"{folder.address} is not a run folder: it has no manifest.json")
+        raise RunNotFoundError(f"{folder.address} is not a run folder: it has no manifest.json")
     return Run(folder, manifest)
 
 
@@ -218,7 +218,7 @@ class Run:
                 if within.max() >= tile.n_targets:
                     raise RunError(f"{self.address}: a target has a row that holds none")
                 found[chosen, tile.sources] = self.grid.read(tile)[within]
-        return found.reshape(len(places), -1)
+        return found.reshape(len(places), len(self.columns))
 
     def graphs(self, block: int) -> tuple[list[Graph], list[int]]:
         """Return the targets of a row of tiles, and where the caller has them."""
@@ -317,7 +317,8 @@ def write_model(folder: Folder, model: StoredModel, parameters: dict[str, Any]) 
 
 def is_run(path: str | os.PathLike[str]) -> bool:
     """Say whether a path is that of a folder or bucket rather than that of a file."""
-    return "://" in os.fspath(path) or Path(path).is_dir()
+    # os.path answers False where pathlib raises, for names that no system has.
+    return "://" in os.fspath(path) or os.path.isdir(path)
 
 
 def load_from_run(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any]]:
@@ -325,5 +326,5 @@ def load_from_run(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, 
     folder = open_folder(path)
     found = read_model(folder)
     if found is None:
-        raise FileNotFoundError(f"{folder.address} is a folder without {MODEL}")
+        raise ModelNotFoundError(f"{folder.address} is a folder without {MODEL}")
     return found

@@ -1,0 +1,1 @@
+"""What benchmarks/fuzz.py is made of: specimens, ways to spoil them, targets, and a guard."""

@@ -12,29 +12,18 @@ ascending order and in one thread: the same numbers give the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from ddgk.engine.compiling import compiled
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 FARTHEST = 200.0  # exp(-200) is still far from underflow when multiplied by another
 FREE = -1
-
-
-def compiled(function: Function) -> Function:
-    """Compile a kernel, exactly as written, and keep it on disk."""
-    try:
-        result = numba.njit(error_model="numpy", nogil=True, cache=True)(function)
-    except RuntimeError:  # no folder on this machine can be written: compile in every process
-        result = numba.njit(error_model="numpy", nogil=True)(function)
-    return cast(Function, result)
 
 
 class Costs(NamedTuple):

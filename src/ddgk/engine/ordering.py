@@ -7,12 +7,18 @@ number a node gets, so that a renumbered graph is aligned in the same way.
 
 from __future__ import annotations
 
-import numba
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.engine.compiling import compiled
+from ddgk.hashing import scramble
+
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
+
+_scramble: Any = compiled(scramble)
 
 
 def order_nodes(colours: Integers, tails: Integers, heads: Integers, codes: Integers) -> Integers:
@@ -27,16 +33,7 @@ def order_nodes(colours: Integers, tails: Integers, heads: Integers, codes: Inte
     return np.argsort(words, kind="stable").astype(np.int64)
 
 
-@numba.njit(error_model="numpy", nogil=True, cache=True)
-def _scramble(word):  # type: ignore[no-untyped-def]
-    """Map a 64-bit word to one that looks unrelated, as `ddgk.hashing.scramble` does."""
-    word = word + np.uint64(0x9E3779B97F4A7C15)
-    word = (word ^ (word >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    word = (word ^ (word >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return word ^ (word >> np.uint64(31))
-
-
-@numba.njit(error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _tell_apart(words: Words, starts: Integers, heads: Integers, codes: Words) -> None:
     """Give every node a word of its own, in place."""
     n_nodes = len(words)
@@ -61,7 +58,7 @@ def _tell_apart(words: Words, starts: Integers, heads: Integers, codes: Words) -
         n_classes = n_refined
 
 
-@numba.njit(error_model="numpy", nogil=True, cache=True)  # type: ignore[untyped-decorator]
+@compiled
 def _refine(words: Words, starts: Integers, heads: Integers, codes: Words) -> int:
     """Let every node hear what its neighbours are until that tells no more apart; count classes."""
     n_nodes = len(words)

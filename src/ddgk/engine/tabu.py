@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.engine.annealing import Costs, compiled, matching_loss
+from ddgk.engine.annealing import Costs, matching_loss
+from ddgk.engine.compiling import compiled
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

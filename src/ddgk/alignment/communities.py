@@ -110,6 +110,25 @@ class GroupAlignment:
         t, s = self.pairs.T
         return float((self.attention[t, s] * sizes[t]).sum() / sizes.sum())
 
+    @cached_property
+    def quotient(self) -> Alignment:
+        """Return the same as an alignment of two small graphs, whose nodes are the groups.
+
+        Groups are joined where an edge runs between them; its weight is the share of all possible
+        ones that there are.
+        """
+        from ddgk.alignment.result import Alignment
+
+        return Alignment(
+            shrink(self.nodes.target, self.target_groups),
+            shrink(self.nodes.source, self.source_groups),
+            self.attention,
+            self.nodes.loss,
+            self.nodes.losses,
+            matched=self.pairs,
+            sureness=self.attention[self.pairs[:, 0], self.pairs[:, 1]],
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain values, names as text where they are not plain."""
         sides = {
@@ -150,6 +169,20 @@ def sum_blocks(attention: Array, mine: Grouping, theirs: Grouping) -> Array:
     """Sum over source groups, average over target groups, (n_target_groups, n_source_groups)."""
     summed = mine.indicator.T @ attention @ theirs.indicator
     return np.asarray(summed / mine.sizes[:, None])
+
+
+def shrink(graph: Graph, groups: Grouping) -> Graph:
+    """Return a graph of the groups; weights: the density of edges between two of them."""
+    ends = np.sort(groups.codes[graph.edges], axis=1)
+    between, counts = np.unique(ends[ends[:, 0] < ends[:, 1]], axis=0, return_counts=True)
+    possible = groups.sizes[between].prod(axis=1)
+    return Graph(
+        len(groups.names),
+        between,
+        edge_weights=counts / possible if len(between) else None,
+        node_names=groups.names,
+        name=graph.name,
+    )
 
 
 def group_nodes(graph: Graph, given: Groups | None, called: str) -> Grouping:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.alignment.checking import is_isomorphism
 from ddgk.alignment.learning import Annealing, Learner, Start
+from ddgk.alignment.orbits import colour_classes
 from ddgk.alignment.profiles import Profiler, match_profiles, profile_affinity
 from ddgk.alignment.reconstruction import divergence
 from ddgk.alignment.result import Alignment, Restart, edge_correctness
@@ -20,10 +21,14 @@ from ddgk.embedding import progress
 from ddgk.encoder import start_seed
 from ddgk.engine import make_engine
 from ddgk.engine.problem import EncoderTraining
+from ddgk.engine.tabu import announce
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph
 from ddgk.method import Method
+
+Array = NDArray[np.float64]
+Result = TypeVar("Result")
 
 # Shallow and quick, since it is enough to know one source by heart; larger where that fails.
 LADDER = (
@@ -34,6 +39,13 @@ LADDER = (
 RELATIONS = ("node_to_edges", "heat")
 WAYS = ("attention", "profiles")
 WAVE = 4  # starts that are run side by side, however many threads there are
+
+
+class Orders(NamedTuple):
+    """The canonical order of the nodes of both."""
+
+    target: NDArray[np.int64]
+    source: NDArray[np.int64]
 
 
 class Pair(NamedTuple):
@@ -128,38 +140,33 @@ def align(
         assert model is not None
         mine, theirs = (model.node_profiles(graph) for graph in pair)
         return match_profiles(pair.target, pair.source, mine, theirs, viewer.family_names)
-    orders = [viewer.order(graph) for graph in pair]
-    ordered = Pair(*(graph.permuted(order) for graph, order in zip(pair, orders, strict=True)))
-    affinity = None
-    if model is not None:
-        affinity = profile_affinity(*(model.node_profiles(graph) for graph in ordered))
+    orders = Orders(viewer.order(pair.target), viewer.order(pair.source))
     learner = Learner(
-        viewer.view(ordered.target),
-        viewer.view(ordered.source),
+        viewer.view(pair.target, orders.target),
+        viewer.view(pair.source, orders.source),
         viewer,
         Annealing(steps=steps, noise=noise),
         LADDER,
         make_engine(engine),
-        affinity,
+        colour_classes(pair.target, viewer.family_names)[orders.target] if noise == 0 else None,
+        None if model is None else _affinity(model, pair, orders),
     )
+    announce()
     seed = start_seed(random_state, learner.source.digest)
 
     def run(place: int) -> tuple[Start, Restart]:
-        start = learner.learn(start_seed(seed, str(place)))
-        return start, _judge(start, ordered, learner)
+        start = learner.learn(place, start_seed(seed, str(place)))
+        return start, _judge(start, pair, orders, viewer)
 
     most = restarts if noise > 0 else 1
     found: list[tuple[Start, Restart]] = []
-    with (
-        progress("Aligning", most, "starts", verbose) as advance,
-        ThreadPoolExecutor(n_jobs) as pool,
-    ):
+    with progress("Aligning", most, "starts", verbose) as advance:
         for wave in _waves(most):
-            found += map(run, wave) if n_jobs == 1 else pool.map(run, wave)
+            found += _run_all(run, wave, n_jobs)
             advance(len(wave))
             if not exhaustive and any(restart.is_isomorphism for _, restart in found):
                 break
-    return _best(pair, orders, found, viewer)
+    return _best(pair, orders, found, learner)
 
 
 def _check(restarts: Any, steps: Any, noise: Any, by: str, model: Profiler | None) -> None:
@@ -184,25 +191,36 @@ def _waves(restarts: int) -> Iterator[range]:
         yield range(first, min(first + WAVE, restarts))
 
 
-def _judge(start: Start, graphs: Pair, learner: Learner) -> Restart:
-    """Say what a start is worth, on the graphs themselves."""
-    target, source, viewer = graphs.target, graphs.source, learner.viewer
+def _run_all(run: Callable[[int], Result], places: Sequence[int], n_jobs: int) -> list[Result]:
+    """Run starts, in threads if there is more than one of both."""
+    if n_jobs == 1 or len(places) == 1:
+        return [run(place) for place in places]
+    with ThreadPoolExecutor(n_jobs) as pool:
+        return list(pool.map(run, places))
+
+
+def _affinity(model: Profiler, pair: Pair, orders: Orders) -> Array:
+    """Return how alike the profiles of both graphs' nodes are, in canonical order."""
+    return profile_affinity(
+        model.node_profiles(pair.target)[orders.target],
+        model.node_profiles(pair.source)[orders.source],
+    )
+
+
+def _judge(start: Start, pair: Pair, orders: Orders, viewer: Viewer) -> Restart:
+    """Say what a start is worth, on the graphs themselves and in their node order."""
+    pairs = np.stack([orders.target[start.pairs[:, 0]], orders.source[start.pairs[:, 1]]], axis=1)
+    pairs = pairs[np.argsort(pairs[:, 0])]
     return Restart(
-        start.pairs,
+        pairs,
         start.loss,
-        divergence(
-            learner.target, learner.source, start.scores, start.attention, viewer.coefficients
-        ),
-        edge_correctness(target, source, start.pairs),
-        is_isomorphism(target, source, start.pairs, viewer.family_names),
+        edge_correctness(pair.target, pair.source, pairs),
+        is_isomorphism(pair.target, pair.source, pairs, viewer.family_names),
     )
 
 
 def _best(
-    pair: Pair,
-    orders: list[NDArray[np.int64]],
-    found: list[tuple[Start, Restart]],
-    viewer: Viewer,
+    pair: Pair, orders: Orders, found: list[tuple[Start, Restart]], learner: Learner
 ) -> Alignment:
     """Keep the first isomorphism, else the least loss; and say it in the callers' node order."""
 
@@ -210,26 +228,22 @@ def _best(
         restart = found[place][1]
         return not restart.is_isomorphism, restart.loss, place
 
-    best = min(range(len(found)), key=worth)
-    start, restart = found[best]
-    rows, columns = orders
+    start, restart = found[min(range(len(found)), key=worth)]
     attention = np.empty_like(start.attention)
-    attention[np.ix_(rows, columns)] = start.attention
-
-    def named(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.stack([rows[pairs[:, 0]], columns[pairs[:, 1]]], axis=1)
-
-    pairs = named(start.pairs)
-    ascending = np.argsort(pairs[:, 0])
+    attention[np.ix_(orders.target, orders.source)] = start.attention
+    settled = start.attention.copy()  # nodes without a partner keep their attention
+    settled[start.pairs[:, 0]] = 0.0
+    settled[start.pairs[:, 0], start.pairs[:, 1]] = 1.0
+    coefficients = learner.viewer.coefficients
     return Alignment(
         pair.target,
         pair.source,
         attention,
         restart.loss,
         np.array([other.loss for _, other in found]),
-        viewer.family_names,
-        restart.divergence,
-        tuple(Restart(**{**vars(other), "pairs": named(other.pairs)}) for _, other in found),
-        pairs[ascending],
-        start.sureness[ascending],
+        learner.viewer.family_names,
+        divergence(learner.target, learner.source, start.scores, settled, coefficients),
+        tuple(other for _, other in found),
+        restart.pairs,
+        start.sureness[np.argsort(orders.target[start.pairs[:, 0]])],
     )

@@ -28,7 +28,11 @@ from ddgk.errors import NonFiniteLossError
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-NOISE, ORDER = 1 << 33, (1 << 33) + 1  # streams of random numbers that no encoder draws from
+NOISE, ORDER, FIELD = (
+    1 << 33,
+    (1 << 33) + 1,
+    (1 << 33) + 2,
+)  # streams of random numbers that no encoder draws from
 SWEEPS = 50
 BY_HEART = 0.25  # an encoder that is nowhere farther off knows its source
 LEAST_GAIN = 1e-6
@@ -40,8 +44,9 @@ class Annealing:
 
     steps: how many. first, last: the coldness at both ends; in between it grows evenly by factors.
     rounds: of Sinkhorn's scaling in a step. noise: how unevenly the attention starts; 0 is the
-    equivariant start. exchanges: how long, per node, the search goes on beyond a matching that is
-    not perfect. sureness: the coldness at which confidences are read.
+    equivariant start. fields: how strongly later starts, in turn, are led astray while they cool,
+    since noise alone leads them all into one valley. exchanges: how long, per node, the search goes
+    on beyond a matching that is not perfect. sureness: the coldness at which confidences are read.
     """
 
     steps: int = 30
@@ -49,6 +54,7 @@ class Annealing:
     last: float = 10.0
     rounds: int = 4
     noise: float = 0.01
+    fields: tuple[float, ...] = (1.0, 2.0, 4.0)
     exchanges: int = 20
     sureness: float = 2.0
 
@@ -78,8 +84,9 @@ class Start:
 class Learner:
     """Aligns one pair, start by start.
 
-    target, source: with the nodes in canonical order. affinity: where the attention starts,
-    (n_target, n_source); evenly, if there is none.
+    target, source: with the nodes in canonical order. classes: of the target's nodes, those that
+    refinement cannot tell apart, (n_target,), if the start is to be equivariant: they are tied.
+    affinity: where the attention starts, (n_target, n_source); evenly, if there is none.
     """
 
     target: View
@@ -88,10 +95,14 @@ class Learner:
     annealing: Annealing
     ladder: tuple[EncoderTraining, ...]
     engine: Engine
+    classes: Integers | None = None
     affinity: Array | None = None
 
-    def learn(self, seed: int) -> Start:
-        """Train an encoder of the source and cool the attention of the target down onto it."""
+    def learn(self, place: int, seed: int) -> Start:
+        """Train an encoder of the source and cool the attention of the target down onto it.
+
+        place: which start it is; all but the first cool down in a random field.
+        """
         scores = predict(self.source, self.ladder, self.engine, start_seed(seed, "encoder"))
         n_target, n_source = self.target.n_nodes, self.source.n_nodes
         # In canonical order node 5 of one graph may well be node 5 of the other. Nothing may be
@@ -109,7 +120,12 @@ class Learner:
         def perfect(partners: Integers) -> bool:
             return not turned and self._is_perfect(order[partners])
 
-        attention, partners = _cool_down(costs, first, self.annealing, seed, perfect)
+        if self.classes is not None:
+            attention, partners = _cool_down_tied(
+                costs, first, self.annealing, self.classes, turned=turned
+            )
+        else:
+            attention, partners = _cool_down(costs, first, self.annealing, place, seed, perfect)
         sureness = _sureness(costs, partners, self.annealing.sureness)
         pairs = np.stack([np.arange(len(partners)), partners], axis=1)
         if turned:
@@ -193,27 +209,56 @@ def _cool_down(
     costs: Costs,
     first: Array,
     annealing: Annealing,
+    place: int,
     seed: int,
     perfect: Callable[[Integers], bool],
 ) -> tuple[Array, Integers]:
-    """Anneal, match, and exchange partners as long as that helps."""
+    """Anneal from an uneven start, match, and search on if that is not perfect."""
     n, m = costs.unary.shape
     noise = annealing.noise * (2.0 * uniform(seed, NOISE, n, m) - 1.0)
     attention = _rows_of(first * np.exp(noise))
-    anneal(costs, attention, annealing.coldness, annealing.rounds)
-    _, partners = linear_sum_assignment(attention, maximize=True)
-    partners = partners.astype(np.int64)
-    moved = exchange_partners(costs, partners, SWEEPS, LEAST_GAIN)
+    astray = costs
+    if place > 0:
+        field = annealing.fields[(place - 1) % len(annealing.fields)]
+        astray = costs._replace(unary=costs.unary + field * uniform(seed, FIELD, n, m))
+    anneal(astray, attention, annealing.coldness, annealing.rounds)
+    partners = _best_exchange(costs, attention)
     if annealing.exchanges and not perfect(partners):
-        further = search_beyond(costs, partners, annealing.exchanges * m, seed)
-        moved += int((further != partners).sum())
-        partners = further
-    if moved and annealing.noise > 0:
-        # What is reported should attend where the matching ended.
-        attention[:] = 0.0
-        attention[np.arange(n), partners] = 1.0
-        anneal(costs, attention, annealing.coldness[-1:], annealing.rounds)
+        partners = search_beyond(costs, partners, annealing.exchanges * m, seed)
+    # What is reported attends where the matching ended: where each would go if the rest stayed.
+    attention[:] = 0.0
+    attention[np.arange(n), partners] = 1.0
+    anneal(costs, attention, annealing.coldness[-1:], annealing.rounds)
     return attention, partners
+
+
+def _cool_down_tied(
+    costs: Costs, first: Array, annealing: Annealing, classes: Integers, *, turned: bool
+) -> tuple[Array, Integers]:
+    """Anneal from the equivariant start: target nodes of one class attend alike, to the bit.
+
+    In exact arithmetic they would by themselves; rounding errors grow, so they are tied.
+    """
+    attention = _rows_of(first)
+    for coldness in annealing.coldness:
+        anneal(costs, attention, np.array([coldness]), annealing.rounds)
+        tied = _class_means(attention.T if turned else attention, classes)
+        attention = np.ascontiguousarray(tied.T if turned else tied)
+    return attention, _best_exchange(costs, attention)
+
+
+def _best_exchange(costs: Costs, attention: Array) -> Integers:
+    """Match an attention one to one and exchange partners as long as that helps, (n,)."""
+    partners: Integers = linear_sum_assignment(attention, maximize=True)[1].astype(np.int64)
+    exchange_partners(costs, partners, SWEEPS, LEAST_GAIN)
+    return partners
+
+
+def _class_means(values: Array, classes: Integers) -> Array:
+    """Give every row the mean over the rows of its class."""
+    sums = np.zeros((int(classes.max()) + 1, values.shape[1]))
+    np.add.at(sums, classes, values)
+    return np.asarray((sums / np.bincount(classes)[:, None])[classes])
 
 
 def _sureness(costs: Costs, partners: Integers, coldness: float) -> Array:

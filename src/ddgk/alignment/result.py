@@ -29,15 +29,12 @@ class Restart:
         Target node, source node.
     loss : float
         Of the matching, as the search sees it.
-    divergence : float
-        Of the attention, in nats.
     edge_correctness : float
     is_isomorphism : bool
     """
 
     pairs: Integers
     loss: float
-    divergence: float
     edge_correctness: float
     is_isomorphism: bool
 
@@ -59,8 +56,8 @@ class Alignment:
     families : tuple of str
         Which labels and attributes steered the match.
     divergence : float
-        How much worse, in nats, the target is reconstructed through the attention than the source
-        is by itself (paper eq. 10). About 0 for an isomorphism; nan where nothing was trained.
+        How much worse, in nats, the target is reconstructed through the matching than the source is
+        by itself (paper eq. 10). 0 for an isomorphism; nan where nothing was trained.
     restarts : tuple of Restart
         Every start that was run, in order.
     matched : array of shape (n_matched, 2), optional
@@ -220,7 +217,6 @@ class Alignment:
             "restarts": [
                 {
                     "loss": restart.loss,
-                    "divergence": restart.divergence,
                     "edge_correctness": restart.edge_correctness,
                     "is_isomorphism": restart.is_isomorphism,
                 }

@@ -14,7 +14,7 @@ from ddgk.engine.ordering import order_nodes
 from ddgk.errors import ParameterError
 from ddgk.graphs.graph import Graph
 from ddgk.hashing import scramble
-from ddgk.relations import closeness, node_to_edges
+from ddgk.relations import node_to_edges
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -23,7 +23,7 @@ Integers = NDArray[np.int64]
 MOST_LABEL_RELATIONS = 8
 
 
-def adjacency(graph: Graph) -> Array:
+def adjacency_of(graph: Graph) -> Array:
     """Return who is a neighbour of whom, (n, n); edge weights that were kept are soft edges."""
     if graph.edge_weights is not None:
         return node_to_edges(graph).dense()
@@ -34,12 +34,17 @@ def adjacency(graph: Graph) -> Array:
     return matrix
 
 
-def nearness(graph: Graph) -> Array:
-    """Return 1 - distance / diameter, (n, n)."""
-    return closeness(graph).dense()
+def nearness(adjacency: Array) -> Array:
+    """Return 1 - distance / diameter, (n, n), as `ddgk.relations.closeness` has it."""
+    from scipy.sparse.csgraph import shortest_path
+
+    steps = shortest_path(adjacency, directed=False, unweighted=True)
+    finite = np.isfinite(steps)
+    diameter = max(1.0, float(steps[finite].max()))
+    return np.where(finite, 1 - np.where(finite, steps, 0) / diameter, 0.0)
 
 
-def heat(graph: Graph) -> Array:
+def heat(adjacency: Array) -> Array:
     """Return how much of a unit of heat put on i has reached j after a unit of time, (n, n).
 
         B[i, j] = sqrt(exp(-(D - A))[i, j]),  D: degrees
@@ -48,16 +53,20 @@ def heat(graph: Graph) -> Array:
     another manner; what stays at a node, B[i, i], describes the node by itself. Heat spreads thin:
     under the root its small differences are large enough to be learned.
     """
-    weights = adjacency(graph)
-    laplacian = np.diag(weights.sum(axis=1)) - weights
+    laplacian = np.diag(adjacency.sum(axis=1)) - adjacency
     values, vectors = np.linalg.eigh(laplacian)
     spread: Array = np.sqrt(np.clip((vectors * np.exp(-values)) @ vectors.T, 0.0, 1.0))
     return spread
 
 
+def neighbours(adjacency: Array) -> Array:
+    """Return who is a neighbour of whom: the adjacency itself, (n, n)."""
+    return adjacency
+
+
 # Each with how much an entry of it counts.
-VIEWS: dict[str, tuple[Callable[[Graph], Array], float]] = {
-    "node_to_edges": (adjacency, 1.0),
+VIEWS: dict[str, tuple[Callable[[Array], Array], float]] = {
+    "node_to_edges": (neighbours, 1.0),
     "heat": (heat, 2.0),
     "closeness": (nearness, 1.0),
 }
@@ -133,16 +142,21 @@ class Viewer:
         tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
         return order_nodes(colours, tails, heads, np.concatenate([codes, codes]))
 
-    def view(self, graph: Graph) -> View:
-        """Read a graph in its own node order."""
-        relations = [VIEWS[name][0](graph) for name in self.relations]
+    def view(self, graph: Graph, order: Integers) -> View:
+        """Read a graph, its nodes in that order."""
+        adjacency = adjacency_of(graph)[np.ix_(order, order)]
+        relations = [VIEWS[name][0](adjacency) for name in self.relations]
         for family in self.families:
             if isinstance(family, EdgeLabels):
-                relations += _label_relations(graph, family)
-        contributions = tuple(family.contributions(graph, "error") for family in self.families)
+                relations += [
+                    relation[np.ix_(order, order)] for relation in _label_relations(graph, family)
+                ]
+        contributions = tuple(
+            family.contributions(graph, "error")[order] for family in self.families
+        )
         return View(
             np.stack(relations),
-            tuple(family.unit_distributions(graph, "error") for family in self.families),
+            tuple(family.unit_distributions(graph, "error")[order] for family in self.families),
             contributions,
             tuple(pooled(relations[0], given) for given in contributions),
         )

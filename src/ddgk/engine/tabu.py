@@ -7,6 +7,11 @@ it, for a random while, so that the search does not walk straight back.
 
 from __future__ import annotations
 
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,6 +41,17 @@ def search_beyond(costs: Costs, partners: Integers, rounds: int, seed: int) -> I
         held = np.concatenate([held, np.setdiff1d(np.arange(m), held)])
     # The state of a 64-bit linear congruential generator.
     return walk(unary, left, np.ascontiguousarray(right), held, rounds, np.uint64(seed % 2**64))[:n]
+
+
+@cache
+def announce() -> None:
+    """Say on stderr that the first use takes its time, unless compiled code is there or on disk."""
+    kernel: Any = walk
+    stored = getattr(getattr(kernel, "stats", None), "cache_path", None)
+    if kernel.signatures or (stored and any(Path(stored).glob("tabu.walk-*.nbi"))):
+        return
+    text = "ddgk: compiling the aligner; about ten seconds, once on this machine"
+    print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 @compiled

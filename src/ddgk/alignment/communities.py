@@ -22,6 +22,8 @@ Integers = NDArray[np.int64]
 
 # Labels node by node, {node: label}, or collections of nodes.
 Groups = Sequence[Any] | Mapping[Hashable, Hashable] | NDArray[Any]
+# "communities", or groups of the target and of the source, None for communities.
+GroupsOfBoth = str | tuple[Groups | None, Groups | None]
 
 
 @dataclass(frozen=True)
@@ -160,8 +162,14 @@ def coarsen(
 
     Gamma[g, h] = 1 / |g| sum_{i in g} sum_{j in h} P[i, j]
     """
-    mine = group_nodes(found.target, target_groups, "target_groups")
-    theirs = group_nodes(found.source, source_groups, "source_groups")
+    learned = found.groups or (None, None)
+    mine, theirs = (
+        own if given is None and own is not None else group_nodes(graph, given, called)
+        for own, given, graph, called in (
+            (learned[0], target_groups, found.target, "target_groups"),
+            (learned[1], source_groups, found.source, "source_groups"),
+        )
+    )
     return GroupAlignment(found, mine, theirs, sum_blocks(found.attention, mine, theirs))
 
 
@@ -204,6 +212,21 @@ def group_nodes(graph: Graph, given: Groups | None, called: str) -> Grouping:
             "(for groups of nodes give lists or sets)"
         )
     return _by_labels(listed)
+
+
+def group_both(target: Graph, source: Graph, given: GroupsOfBoth) -> tuple[Grouping, Grouping]:
+    """Read the groups of a pair."""
+    if given == "communities":
+        given = (None, None)
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise ParameterError(
+            "groups must be 'communities' or a pair, (groups of the target, groups of the "
+            f"source), not {given!r}"
+        )
+    return (
+        group_nodes(target, given[0], "groups of the target"),
+        group_nodes(source, given[1], "groups of the source"),
+    )
 
 
 def find_communities(graph: Graph, *, resolution: float = 1.0) -> Grouping:

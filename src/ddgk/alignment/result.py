@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.alignment.checking import induced_edges, is_isomorphism, kept_edges
-from ddgk.alignment.communities import GroupAlignment, Groups, as_plain, coarsen
+from ddgk.alignment.communities import GroupAlignment, Grouping, Groups, as_plain, coarsen
 from ddgk.alignment.orbits import Orbit, find_orbits
 from ddgk.graphs.graph import Graph
 
@@ -64,6 +64,8 @@ class Alignment:
         The matching as it was found; where it is not given, the attention is matched.
     sureness : array of shape (n_matched,), optional
         The confidence in each of these pairs; where it is not given, its attention.
+    groups : pair of Grouping, optional
+        Of the target's and of the source's nodes, where the attention was learned by groups too.
     """
 
     target: Graph
@@ -76,6 +78,7 @@ class Alignment:
     restarts: tuple[Restart, ...] = field(default=(), repr=False)
     matched: Integers | None = field(default=None, repr=False)
     sureness: Array | None = field(default=None, repr=False)
+    groups: tuple[Grouping, Grouping] | None = field(default=None, repr=False)
 
     @cached_property
     def pairs(self) -> Integers:
@@ -155,7 +158,8 @@ class Alignment:
         ----------
         target_groups, source_groups : sequence, array or mapping, optional
             A label for every node, {node: label}, or a list of lists or sets of nodes, each in one.
-            Default: the communities that Louvain's method finds.
+            Default: the groups it was learned with, else the communities that Louvain's method
+            finds.
 
         Examples
         --------
@@ -189,6 +193,9 @@ class Alignment:
             restarts,
             moved(self.pairs),
             self.sureness,
+            None
+            if self.groups is None
+            else (self.groups[0], replace(self.groups[1], codes=self.groups[1].codes[order])),
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Does an attention between groups, learned together with the one between nodes, help?
+"""Measure what an attention between groups brings, learned together with the one between nodes.
 
     python benchmarks/communities.py --seeds 5
 

@@ -41,6 +41,7 @@ LADDER = (
 )
 RELATIONS = ("node_to_edges", "heat")
 WAYS = ("attention", "profiles")
+PATIENCE = 2.0  # seconds after which a progress bar is shown
 WAVE = 4  # starts that are run side by side, however many threads there are
 
 
@@ -122,7 +123,7 @@ def align(
     n_jobs : int
         Threads; results do not depend on it.
     verbose : bool
-        Show a progress bar.
+        Show a progress bar, if it takes more than two seconds.
 
     Returns
     -------
@@ -172,7 +173,7 @@ def align(
 
     most = restarts if noise > 0 else 1
     found: list[tuple[Start, Restart]] = []
-    with progress("Aligning", most, "starts", verbose) as advance:
+    with progress("Aligning", most, "starts", verbose, patience=PATIENCE) as advance:
         for wave in _waves(most):
             found += _run_all(run, wave, n_jobs)
             advance(len(wave))

@@ -26,6 +26,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "weights": ("error", "ignore", "keep"),
     "unseen_labels": ("error", "ignore"),
     "attributes": ("ignore", "keep", "shift"),
+    "groups": ("communities", "labels"),
+    "detail": ("nodes", "groups"),
 }
 
 FAMILIES = ("node_labels", "edge_labels", "attributes")

@@ -137,8 +137,15 @@ def _draw(scenes: Sequence[Scene], titles: Sequence[str], *, matched: bool) -> A
         inches = box.width * figure.get_figwidth(), box.height * figure.get_figheight()
         draw_scene(drawing, scene, matched=matched, inches=inches)
         image = draw_attention(heat_map, scene, matched=matched)
-        drawing.set_title(title, fontsize=13, fontweight="bold", loc="left", pad=20)
-        drawing.text(0, 1.01, scene.verdict, transform=drawing.transAxes, color="#555555")
+        drawing.set_title(title, fontsize=13, fontweight="bold", loc="left", pad=24)
+        drawing.annotate(
+            scene.verdict,
+            (0, 1),
+            xycoords="axes fraction",
+            xytext=(0, 7),
+            textcoords="offset points",
+            color="#555555",
+        )
         heat_maps.append(heat_map)
     scale = figure.colorbar(image, ax=heat_maps, fraction=0.046 / len(scenes), pad=0.025, aspect=28)
     scale.set_label("attention")

@@ -1,6 +1,6 @@
 """The aligners that ddgk is measured against, behind one call each; POT and pygmtools needed.
 
-Every peer gets what we get: as many starts as we run at most, the first as the library starts by
+A peer may get what we get: as many starts as we run at most, the first as the library starts by
 itself, the others random; a start that is an isomorphism ends the search, else the one its own
 objective likes best is kept.
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,8 +46,8 @@ class Annealing:
 
     steps: how many. first, last: the coldness at both ends; in between it grows evenly by factors.
     rounds: of Sinkhorn's scaling in a step. noise: how unevenly the attention starts; 0 is the
-    equivariant start. fields: how strongly later starts, in turn, are led astray while they cool,
-    since noise alone leads them all into one valley. exchanges: how long, per node, the search goes
+    equivariant start. fields: how strongly starts, in turn, are led astray while they cool, since
+    noise alone leads them all into one valley. exchanges: how long, per node, the search goes
     on beyond a matching that is not perfect. sureness: the coldness at which confidences are read.
     couplings: where nodes are in groups, how much colder groups are than nodes, start by start; 0
     leaves the groups out. spread: how unevenly groups start.
@@ -58,7 +58,7 @@ class Annealing:
     last: float = 10.0
     rounds: int = 4
     noise: float = 0.01
-    fields: tuple[float, ...] = (1.0, 2.0, 4.0)
+    fields: tuple[float, ...] = (0.0, 1.0, 2.0, 4.0)
     exchanges: int = 20
     sureness: float = 2.0
     couplings: tuple[float, ...] = (4.0, 0.0, 16.0)
@@ -110,7 +110,7 @@ class Learner:
     def learn(self, place: int, seed: int) -> Start:
         """Train an encoder of the source and cool the attention of the target down onto it.
 
-        place: which start it is; all but the first cool down in a random field.
+        place: which start it is, and so how strong a random field it cools down in.
         """
         scores = predict(self.source, self.ladder, self.engine, start_seed(seed, "encoder"))
         n_target, n_source = self.target.n_nodes, self.source.n_nodes
@@ -125,18 +125,15 @@ class Learner:
         if turned:
             unary, first, relations = unary.T, first.T, relations[::-1]
         costs = split_costs(unary, *relations, self.viewer.weights)
-
-        def perfect(partners: Integers) -> bool:
-            return not turned and self._is_perfect(order[partners])
-
         if self.classes is not None:
             attention, partners = _cool_down_tied(
                 costs, first, self.annealing, self.classes, turned=turned
             )
         else:
             blocks = self._blocks(place, order, turned=turned)
+            enough = self._own_loss(learned, order) if n_target == n_source else -np.inf
             attention, partners = _cool_down(
-                costs, first, self.annealing, place, seed, perfect, blocks
+                costs, first, self.annealing, place, seed, enough, blocks
             )
         sureness = _sureness(costs, partners, self.annealing.sureness)
         pairs = np.stack([np.arange(len(partners)), partners], axis=1)
@@ -160,18 +157,13 @@ class Learner:
         mine, theirs = self.groups[0], self.groups[1][order]
         return Blocks(theirs, mine, coupling) if turned else Blocks(mine, theirs, coupling)
 
-    def _is_perfect(self, partners: Integers) -> bool:
-        """Say whether a matching of all nodes leaves nothing to improve, by what was read."""
-        return (
-            self.target.n_nodes == self.source.n_nodes
-            and np.allclose(
-                self.target.relations, self.source.relations[:, partners][:, :, partners], atol=1e-9
-            )
-            and all(
-                np.array_equal(mine, theirs[partners])
-                for mine, theirs in zip(self.target.units, self.source.units, strict=True)
-            )
-        )
+    def _own_loss(self, learned: View, order: Integers) -> float:
+        """Return the loss of the source onto itself: what an isomorphism costs, and none less."""
+        gaps = self.source.relations[:, order][:, :, order] - learned.relations
+        own = View(gaps, *(tuple(v[order] for v in family) for family in self.source.carried))
+        unary = np.diag(self.viewer.unary_costs(own, learned)).sum()
+        squares = (gaps**2).sum(axis=(1, 2)) @ self.viewer.weights
+        return float(squares + unary) * (1 + 1e-9) + 1e-9
 
 
 def predict(source: View, ladder: Sequence[EncoderTraining], engine: Engine, seed: int) -> Array:
@@ -218,10 +210,7 @@ def _as_predicted(source: View, scores: Array, order: Integers) -> View:
     )
     return View(
         np.ascontiguousarray(known.relations[:, order][:, :, order]),
-        *(
-            tuple(values[order] for values in family)
-            for family in (known.units, known.contributions, known.surroundings)
-        ),
+        *(tuple(values[order] for values in family) for family in known.carried),
     )
 
 
@@ -231,25 +220,25 @@ def _cool_down(
     annealing: Annealing,
     place: int,
     seed: int,
-    perfect: Callable[[Integers], bool],
+    enough: float,
     blocks: Blocks | None = None,
 ) -> tuple[Array, Integers]:
-    """Anneal from an uneven start, match, and search on if that is not perfect."""
+    """Anneal from an uneven start, match, and search on if that is not good enough."""
     n, m = costs.unary.shape
     noise = annealing.noise * (2.0 * uniform(seed, NOISE, n, m) - 1.0)
     attention = _rows_of(first * np.exp(noise))
-    if blocks is not None:
+    astray = costs
+    field = annealing.fields[place % len(annealing.fields)]
+    if field > 0:
+        astray = costs._replace(unary=costs.unary + field * uniform(seed, FIELD, n, m))
+    if blocks is None:
+        anneal(astray, attention, annealing.coldness, annealing.rounds)
+    else:
         attention = _rows_of(attention * _uneven(blocks, annealing.spread, seed))
         anneal_by_groups(costs, attention, annealing.coldness, annealing.rounds, blocks)
-    else:
-        astray = costs
-        if place > 0:
-            field = annealing.fields[(place - 1) % len(annealing.fields)]
-            astray = costs._replace(unary=costs.unary + field * uniform(seed, FIELD, n, m))
-        anneal(astray, attention, annealing.coldness, annealing.rounds)
     partners = _best_exchange(costs, attention)
-    if annealing.exchanges and not perfect(partners):
-        partners = search_beyond(costs, partners, annealing.exchanges * m, seed)
+    if matching_loss(costs, partners) > enough:
+        partners = search_beyond(costs, partners, annealing.exchanges * m, seed, enough)
     # What is reported attends where the matching ended: where each would go if the rest stayed.
     attention[:] = 0.0
     attention[np.arange(n), partners] = 1.0

@@ -86,6 +86,11 @@ class View:
     surroundings: tuple[Array, ...]
 
     @property
+    def carried(self) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
+        """Return what nodes carry: units, contributions, surroundings."""
+        return self.units, self.contributions, self.surroundings
+
+    @property
     def digest(self) -> str:
         """Hash of all that is seen."""
         content = hashlib.sha256()

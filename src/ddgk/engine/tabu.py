@@ -15,16 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.engine.annealing import Costs, compiled
+from ddgk.engine.annealing import Costs, compiled, matching_loss
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-def search_beyond(costs: Costs, partners: Integers, rounds: int, seed: int) -> Integers:
+def search_beyond(
+    costs: Costs, partners: Integers, rounds: int, seed: int, enough: float = -np.inf
+) -> Integers:
     """Return the best matching met in so many exchanges, at least as good as the one given.
 
-    Where there are fewer rows than columns, rows that stand for nobody hold the rest.
+    enough: a loss that ends the search. Where there are fewer rows than columns, rows that stand
+    for nobody hold the rest.
     """
     n, m = costs.unary.shape
     unary, left, right = costs.unary, costs.left, costs.right
@@ -39,8 +42,9 @@ def search_beyond(costs: Costs, partners: Integers, rounds: int, seed: int) -> I
         right = np.concatenate([costs.right, costs.right_squares[None]])
         unary = np.concatenate([costs.unary, np.zeros((m - n, m))])
         held = np.concatenate([held, np.setdiff1d(np.arange(m), held)])
-    # The state of a 64-bit linear congruential generator.
-    return walk(unary, left, np.ascontiguousarray(right), held, rounds, np.uint64(seed % 2**64))[:n]
+    gain = enough - matching_loss(costs, partners)
+    state = np.uint64(seed % 2**64)  # of a linear congruential generator
+    return walk(unary, left, np.ascontiguousarray(right), held, rounds, state, gain)[:n]
 
 
 @cache
@@ -56,9 +60,18 @@ def announce() -> None:
 
 @compiled
 def walk(
-    unary: Array, left: Array, right: Array, held: Integers, rounds: int, state: np.uint64
+    unary: Array,
+    left: Array,
+    right: Array,
+    held: Integers,
+    rounds: int,
+    state: np.uint64,
+    enough: float,
 ) -> Integers:
-    """Make `rounds` exchanges; return the best assignment met, (m,). All arrays are square."""
+    """Make `rounds` exchanges; return the best assignment met, (m,). All arrays are square.
+
+    enough: a change of the loss, below 0, that ends the search.
+    """
     size = len(held)
     held = held.copy()
     best = held.copy()
@@ -102,6 +115,8 @@ def walk(
         if value < least - 1e-9:
             least = value
             best[:] = held
+            if least <= enough:
+                break
     return best
 
 

@@ -28,6 +28,8 @@ format: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/accuracy.py MUTAG PTC_MR
+	$(BIN)/python benchmarks/alignment_figures.py docs/figures
+	$(BIN)/python benchmarks/communities.py --seeds 12 --noise .1,.2,.3,.4
 
 # torch is pinned here and not in pyproject.toml: users take the build that fits their machine.
 $(READY): pyproject.toml

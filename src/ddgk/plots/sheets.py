@@ -48,7 +48,7 @@ def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, f
     pairs, strength, matches = scene.links
     colours = [scene.target.colours[t] for t in pairs[:, 0].tolist()]
     thick = np.clip(np.sqrt(float(scene.target.sizes.min()) / 330), 0.35, 1.0)
-    widths = np.where(matches, 0.5 + 3.2 * strength * thick, 0.5 + 1.2 * strength)
+    widths = np.where(matches, 0.5 + 3.2 * strength * thick, 0.7 + 2.0 * strength)
     whole = np.stack([target[pairs[:, 0]], source[pairs[:, 1]]], axis=1)
     styles = ["solid" if match else DOTTED for match in matches]
     for segments, gid, alpha, order in (

@@ -46,11 +46,12 @@ class Annealing:
 
     steps: how many. first, last: the coldness at both ends; in between it grows evenly by factors.
     rounds: of Sinkhorn's scaling in a step. noise: how unevenly the attention starts; 0 is the
-    equivariant start. fields: how strongly starts, in turn, are led astray while they cool, since
-    noise alone leads them all into one valley. exchanges: how long, per node, the search goes
-    on beyond a matching that is not perfect. sureness: the coldness at which confidences are read.
-    couplings: where nodes are in groups, how much colder groups are than nodes, start by start; 0
-    leaves the groups out. spread: how unevenly groups start.
+    equivariant start. fields: how strongly starts, in turn, are led astray while they cool: without
+    a field most find an isomorphism where there is one, but else all end in one valley. exchanges:
+    how long, per node, the search goes on beyond a matching that is not good enough. sureness: the
+    coldness at which confidences are read. couplings: where nodes are in groups, how much
+    colder groups are than nodes, start by start; 0 leaves the groups out. spread: how unevenly
+    groups start.
     """
 
     steps: int = 30
@@ -58,7 +59,7 @@ class Annealing:
     last: float = 10.0
     rounds: int = 4
     noise: float = 0.01
-    fields: tuple[float, ...] = (0.0, 1.0, 2.0, 4.0)
+    fields: tuple[float, ...] = (0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 2.0)
     exchanges: int = 20
     sureness: float = 2.0
     couplings: tuple[float, ...] = (4.0, 0.0, 16.0)

@@ -31,10 +31,13 @@ def test_the_table_and_the_verdict(run):
 
 
 @pytest.mark.usefixtures("rings", "_quick")
-def test_no_isomorphism_is_not_claimed_to_be_a_proof(run):
-    said = run("align", "rings:0", "rings:2", *QUICK).stdout
+def test_no_isomorphism_is_not_claimed_to_be_a_proof(run, folder):
+    (folder / "triangles.edges").write_text("0 1\n1 2\n0 2\n3 4\n4 5\n3 5\n")
+    said = run("align", "rings:2", "triangles.edges", *QUICK).stdout
     assert "read: structure alone" in said
     assert "no isomorphism found (which does not prove that there is none)" in said
+    said = run("align", "rings:0", "rings:2", *QUICK).stdout
+    assert "not isomorphic: the numbers of nodes or edges differ" in said
 
 
 @pytest.mark.usefixtures("molecules", "_quick")

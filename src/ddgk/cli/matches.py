@@ -138,6 +138,8 @@ def _verdict(found: Alignment) -> list[str]:
     if found.is_isomorphism:
         verdict = "the graphs are isomorphic: this matching keeps every edge and non-edge"
         lines.append(f"{verdict}, and all that was read" if found.families else verdict)
+    elif (found.target.n_nodes, n_edges) != (found.source.n_nodes, found.source.n_edges):
+        lines.append("not isomorphic: the numbers of nodes or edges differ")
     else:
         lines.append("no isomorphism found (which does not prove that there is none)")
     lonely = [len(names) for names in found.unmatched]

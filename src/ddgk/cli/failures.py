@@ -32,6 +32,9 @@ class Commands(TyperGroup):
 def stop() -> int:
     """Say that the user stopped the command; return the exit code for it."""
     typer.echo("stopped", err=True)
+    # Where the interrupt fell into code that a library had as text (dataclasses and Numba do),
+    # Python remembers it as unhandled and ends by the signal; evaluating any text makes it forget.
+    eval("None")  # noqa: S307
     return INTERRUPTED
 
 

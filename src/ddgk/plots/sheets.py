@@ -51,16 +51,19 @@ def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, f
     widths = np.where(matches, 0.5 + 3.2 * strength * thick, 0.7 + 2.0 * strength)
     whole = np.stack([target[pairs[:, 0]], source[pairs[:, 1]]], axis=1)
     styles = ["solid" if match else DOTTED for match in matches]
-    for segments, gid, alpha, order in (
-        (whole, "attention", 0.22, 0.6),
-        (_in_the_open(whole), "open attention", 0.8, 2.0),
+    # Dots that are drawn twice run together, so dotted lines are as faint all the way.
+    for segments, gid, alphas, order in (
+        (whole, "attention", np.where(matches, 0.22, 0.55), 0.6),
+        (_in_the_open(whole), "open attention", np.where(matches, 0.8, 0.0), 2.0),
     ):
         axes.add_collection(
             LineCollection(
                 list(segments),
                 linewidths=widths,
                 linestyles=styles,
-                colors=[(*_rgb(colour), alpha) for colour in colours],
+                colors=[
+                    (*_rgb(colour), alpha) for colour, alpha in zip(colours, alphas, strict=True)
+                ],
                 zorder=order,
                 capstyle="butt",
                 gid=gid,

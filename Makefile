@@ -29,6 +29,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
 	$(BIN)/python benchmarks/accuracy.py MUTAG PTC_MR
 	$(BIN)/python benchmarks/runs.py
+	$(BIN)/python benchmarks/alignment_figures.py docs/figures
+	$(BIN)/python benchmarks/communities.py --seeds 12 --noise .1,.2,.3,.4
 
 # A hundred thousand spoiled inputs under guard, then ten thousand calls of a loaded model.
 fuzz: $(READY)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ddgk import datasets, errors, graphs, kernel, plots
-    from ddgk.alignment import Alignment, align
+    from ddgk.alignment import Alignment, GroupAlignment, align
     from ddgk.estimator import DDGK
     from ddgk.explanation import Explanation
     from ddgk.graphs import Graph, Policies
@@ -24,6 +24,7 @@ __all__ = [
     "Alignment",
     "Explanation",
     "Graph",
+    "GroupAlignment",
     "Method",
     "Policies",
     "Run",
@@ -42,6 +43,7 @@ _HOME = {
     "Alignment": "ddgk.alignment",
     "Explanation": "ddgk.explanation",
     "Graph": "ddgk.graphs",
+    "GroupAlignment": "ddgk.alignment",
     "Method": "ddgk.method",
     "Policies": "ddgk.graphs",
     "Run": "ddgk.store.run",

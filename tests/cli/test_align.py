@@ -31,10 +31,13 @@ def test_the_table_and_the_verdict(run):
 
 
 @pytest.mark.usefixtures("rings", "_quick")
-def test_no_isomorphism_is_not_claimed_to_be_a_proof(run):
-    said = run("align", "rings:0", "rings:2", *QUICK).stdout
+def test_no_isomorphism_is_not_claimed_to_be_a_proof(run, folder):
+    (folder / "triangles.edges").write_text("0 1\n1 2\n0 2\n3 4\n4 5\n3 5\n")
+    said = run("align", "rings:2", "triangles.edges", *QUICK).stdout
     assert "read: structure alone" in said
     assert "no isomorphism found (which does not prove that there is none)" in said
+    said = run("align", "rings:0", "rings:2", *QUICK).stdout
+    assert "not isomorphic: the numbers of nodes or edges differ" in said
 
 
 @pytest.mark.usefixtures("molecules", "_quick")
@@ -59,6 +62,44 @@ def test_files_by_their_ending(run, folder):
     ]
     starts = {"x.svg": b"<?xml", "x.png": b"\x89PNG", "x.pdf": b"%PDF"}
     assert all((folder / name).read_bytes().startswith(s) for name, s in starts.items())
+
+
+@pytest.mark.usefixtures("rings")
+def test_ties_and_what_is_left_over_are_said(run):
+    said = run("align", "rings:1", "rings:1", "--restarts", 1).stdout
+    assert "tie: 0, 1, 2, 3, 4 look alike to refinement, and may change places" in said
+    said = run("align", "rings:1", "rings:0", *QUICK).stdout
+    assert "without a partner: 1 of the target, 0 of the source" in said
+    assert [line for line in said.splitlines() if line.startswith("│")][-1].count(" - ") == 2
+
+
+@pytest.mark.usefixtures("molecules", "_quick")
+@pytest.mark.parametrize("words", [(), ("--hierarchical",)])
+def test_groups_are_matched_too(run, folder, words):
+    outs = ("-o", "x.json", "-o", "x.csv", "-o", "x.svg", "--detail", "groups")
+    pair = ("molecules.json:0", "molecules.json:0")
+    said = run("align", *pair, "--groups", "labels", *words, *outs, *QUICK).stdout
+    rows = [line.split() for line in said.splitlines() if line.startswith("│")]
+    assert [row[1::2][:2] for row in rows[3:]] == [["C", "C"], ["O", "O"]]
+    assert "groups: " in said
+    written = json.loads((folder / "x.json").read_text())["groups"]
+    assert [group["name"] for group in written["target_groups"]] == ["C", "O"]
+    rows = list(csv.DictReader((folder / "x.csv").read_text().splitlines()))
+    assert [row["target_group"] for row in rows] == ["C", "C", "O"]
+    assert b"2 groups" in (folder / "x.svg").read_bytes()
+
+
+@pytest.mark.usefixtures("rings", "_quick")
+def test_groups_by_labels_need_labels(run, fails):
+    assert "A has no node labels" in fails("align", "rings:0", "rings:1", "--groups", "labels")
+    run("align", "rings:0", "rings:1", "--hierarchical", *QUICK)
+
+
+@pytest.mark.usefixtures("rings", "_quick")
+def test_progress_is_shown_when_it_takes_long(run, monkeypatch):
+    assert run("align", "rings:0", "rings:1", *QUICK).stderr == ""
+    monkeypatch.setattr("ddgk.alignment.aligning.PATIENCE", 0.0)
+    assert "Aligning: 2 starts in" in run("align", "rings:0", "rings:1", *QUICK).stderr
 
 
 @pytest.mark.usefixtures("rings", "_quick")

@@ -2,6 +2,7 @@ import inspect
 
 import pytest
 
+from ddgk import plots
 from ddgk.alignment.views import VIEWS
 from ddgk.attributes import FAMILIES, UNSEEN
 from ddgk.cli import options
@@ -13,10 +14,11 @@ from ddgk.method import CHOICES, PRESETS
 
 
 def test_choices_are_those_of_the_library():
-    library = CHOICES | policies.CHOICES | {"unseen_labels": UNSEEN, "preset": tuple(PRESETS)}
-    library |= {"if_busy": IF_BUSY}
+    figures = {"detail": tuple(word for word in plots.CHOICES["detail"] if word != "auto")}
+    library = CHOICES | policies.CHOICES | figures | {"unseen_labels": UNSEEN, "if_busy": IF_BUSY}
+    library |= {"preset": tuple(PRESETS)}
     for name, allowed in options.CHOICES.items():
-        if name != "attributes":
+        if name not in ("attributes", "groups"):
             assert sorted(allowed) == sorted(library[name]), name
     assert set(options.FAMILIES) == set(FAMILIES)
     assert tuple(VIEWS) == options.VIEWS

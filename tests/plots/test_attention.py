@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import networkx
 import numpy as np
 import pytest
 
@@ -7,6 +8,12 @@ from ddgk import plots
 from ddgk.datasets import FAMILIES, barbell, karate_club
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
+
+
+def legend_of(figure):
+    """Return all that the legends of the drawing say."""
+    legends = [a for a in figure.axes[0].get_children() if type(a).__name__ == "Legend"]
+    return {text.get_text() for legend in legends for text in legend.get_texts()}
 
 
 def test_everything_is_drawn_once(matched, drawn):
@@ -18,17 +25,87 @@ def test_everything_is_drawn_once(matched, drawn):
     assert len(figure.axes) == 3
 
 
-def test_lines_run_to_the_strongest_and_are_as_wide_as_sure(matched, drawn):
-    found = matched(barbell())
+def test_lines_run_to_partners_and_are_as_wide_as_sure(matched, drawn):
+    found = matched(barbell(), sure=0.95)
+    unsure = int(found.pairs[0, 1])
     found.attention[0] = 0.1
-    found.attention[0, 3] = 0.11
+    found.attention[0, unsure] = 0.11
     figure = plots.alignment(found, layout="own")
+    for kind in ("attention", "open attention"):
+        (attention,) = drawn(figure, kind)
+        source = drawn(figure, "nodes")[1].get_offsets()
+        ends = np.array([segment[1] for segment in attention.get_segments()])
+        np.testing.assert_allclose(ends, source[found.pairs[:, 1]])
+        widths = attention.get_linewidths()
+        assert widths[0] < widths[1] / 2
+    assert legend_of(figure) >= {"match, sure", "unsure"}
+
+
+def test_dotted_lines_run_to_where_else_a_node_attends(matched, drawn):
+    found = matched(barbell(), sure=0.95)
+    (target, partner), elsewhere = found.pairs[0], int(found.pairs[1, 1])
+    found.attention[target] = 0.0
+    found.attention[target, [partner, elsewhere]] = 0.6, 0.4
+    figure = plots.alignment(found)
     (attention,) = drawn(figure, "attention")
-    source = drawn(figure, "nodes")[1].get_offsets()
-    ends = np.array([segment[1] for segment in attention.get_segments()])
-    np.testing.assert_allclose(ends, source[found.attention.argmax(axis=1)])
-    widths = attention.get_linewidths()
-    assert widths[0] < widths[1] / 2
+    assert len(attention.get_segments()) == 11
+    np.testing.assert_allclose(
+        attention.get_segments()[-1][1], drawn(figure, "nodes")[1].get_offsets()[elsewhere]
+    )
+    dashes = [pattern for _, pattern in attention.get_linestyles()]
+    assert dashes[:10] == [None] * 10
+    assert dashes[10] is not None
+    assert "attends also" in legend_of(figure)
+
+
+def test_under_the_upper_sheet_lines_are_faint(matched, drawn):
+    figure = plots.alignment(matched(karate_club()))
+    (whole,), (seen,) = drawn(figure, "attention"), drawn(figure, "open attention")
+    sheet = figure.axes[0].patches[0].get_path()
+    for full, part in zip(whole.get_segments(), seen.get_segments(), strict=True):
+        np.testing.assert_allclose(full[1], part[1])
+        assert full[0][1] >= part[0][1] > full[1][1]
+        assert not sheet.contains_point(part[0] - [0, 0.01])
+    assert whole.get_colors()[0][3] < seen.get_colors()[0][3]
+
+
+def test_edges_that_are_not_kept_are_dashed(matched, drawn):
+    graph = Graph(5, [(0, 1), (1, 2), (2, 3), (3, 4)])
+    other = Graph(5, [(0, 1), (1, 2), (2, 3), (0, 4)])
+    figure = plots.alignment(matched(graph, other))
+    for edges in drawn(figure, "edges"):
+        dashed = [pattern is not None for _, pattern in edges.get_linestyles()]
+        assert sum(dashed) == 1
+        colours = {tuple(colour) for colour in edges.get_colors()}
+        assert len(colours) == 2
+    assert "edge not kept" in legend_of(figure)
+    assert "edge not kept" not in legend_of(plots.alignment(matched(graph)))
+
+
+def test_nodes_without_a_partner_are_rings(matched, drawn):
+    small, large = FAMILIES["path"](5), FAMILIES["path"](7)
+    figure = plots.alignment(matched(small, large))
+    faces = [(nodes.get_facecolors()[:, :3] == 1).all(axis=1) for nodes in drawn(figure, "nodes")]
+    assert [int(white.sum()) for white in faces] == [0, 2]
+    assert "no partner" in legend_of(figure)
+
+
+def test_frames_mark_the_matching(matched):
+    found = matched(barbell())
+    (frames,) = plots.alignment(found, layout="own").axes[1].collections
+    centres = np.array([path.vertices[:4].mean(axis=0) for path in frames.get_paths()])
+    np.testing.assert_allclose(centres, found.pairs[:, ::-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("graph", [barbell(), karate_club(), FAMILIES["stochastic_block"](60)])
+def test_discs_do_not_hide_each_other(matched, drawn, graph):
+    figure = plots.alignment(matched(graph))
+    figure.draw_without_rendering()
+    for nodes in drawn(figure, "nodes"):
+        points = nodes.get_offset_transform().transform(nodes.get_offsets()) * 72 / figure.dpi
+        gaps = np.linalg.norm(points[:, None] - points[None], axis=-1)
+        np.fill_diagonal(gaps, np.inf)
+        assert gaps.min() > 0.8 * np.sqrt(nodes.get_sizes()[0])
 
 
 def test_matched_partners_stand_above_each_other(matched, drawn):
@@ -105,11 +182,54 @@ def test_texts_do_not_run_into_each_other(matched):
         boxes = [text.get_window_extent() for text in texts]
         # A left title has an artist of its own, which axes.title is not.
         boxes.append(axes._left_title.get_window_extent())
-        boxes.append(axes.get_legend().get_window_extent())
+        # Legends are added one by one, and the last is also the axes' own.
+        legends = {id(a): a for a in axes.get_children() if type(a).__name__ == "Legend"}
+        boxes += [legend.get_window_extent() for legend in legends.values()]
         filled = [box for box in boxes if box.width > 1]
-        assert len(filled) == 5
+        assert len(filled) == 6
         for place, box in enumerate(filled):
             assert not any(box.overlaps(other) for other in filled[place + 1 :])
+
+
+def test_without_labels_colours_are_communities_where_there_are_many_nodes(matched, drawn):
+    found = matched(karate_club())
+    figure = plots.alignment(found)
+    groups = found.coarsen()
+    assert {f"community {name}" for name in groups.source_groups.names} <= legend_of(figure)
+    target, source = (nodes.get_facecolors() for nodes in drawn(figure, "nodes"))
+    for t, s in groups.pairs.tolist():
+        mine = target[groups.target_groups.codes == t]
+        theirs = source[groups.source_groups.codes == s]
+        assert (mine == mine[0]).all()
+        assert (theirs == mine[0]).all()
+    plain = plots.alignment(found, colours="plain")
+    assert len(np.unique(drawn(plain, "nodes")[0].get_facecolors(), axis=0)) == 1
+
+
+def test_above_sixty_nodes_communities_are_drawn(matched, drawn):
+    graph = Graph.from_networkx(networkx.random_partition_graph([30, 25, 20], 0.3, 0.02, seed=1))
+    found = matched(graph)
+    figure = plots.alignment(found)
+    groups = found.coarsen()
+    target, source = drawn(figure, "nodes")
+    assert len(target.get_offsets()) == len(groups.target_groups.names)
+    assert len(source.get_offsets()) == len(groups.source_groups.names)
+    np.testing.assert_array_equal(
+        np.argsort(target.get_sizes()), np.argsort(groups.target_groups.sizes)
+    )
+    assert figure.axes[1].images[0].get_array().shape == groups.attention.shape
+    assert any("75 nodes" in text.get_text() for text in figure.axes[0].texts)
+    by_nodes = plots.alignment(found, detail="nodes")
+    assert len(drawn(by_nodes, "nodes")[0].get_offsets()) == 75
+    again = plots.alignment(groups)
+    np.testing.assert_array_equal(drawn(again, "nodes")[0].get_offsets(), target.get_offsets())
+
+
+def test_small_graphs_can_be_drawn_by_groups_too(matched, drawn):
+    found = matched(barbell())
+    figure = plots.alignment(found.coarsen("aaaaabbbbb"))
+    assert len(drawn(figure, "nodes")[0].get_offsets()) == 2
+    assert len(drawn(plots.alignment(found, detail="groups"), "nodes")[0].get_offsets()) == 2
 
 
 def test_several_share_one_scale(matched):

@@ -3,7 +3,7 @@ import pytest
 
 from ddgk.datasets import FAMILIES, barbell
 from ddgk.graphs import Graph
-from ddgk.plots.layout import lay_out, lay_out_pair
+from ddgk.plots.layout import keep_apart, lay_out, lay_out_pair
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))
@@ -29,10 +29,28 @@ def test_components_stand_side_by_side():
     assert x[3:6].max() < x[6]
 
 
-def test_a_bad_matching_places_nothing(matched):
+def test_a_bad_matching_only_turns_the_target_over(matched):
     found = matched(barbell())
     ruined = found.attention[:, np.random.default_rng(3).permutation(10)]
     worse = type(found)(found.target, found.source, ruined, 0.0, np.zeros(1))
     assert worse.edge_correctness < 0.5
-    target, _ = lay_out_pair(worse, matched=True)
-    np.testing.assert_array_equal(target, lay_out(found.target))
+    target, source = lay_out_pair(worse, matched=True)
+    own = lay_out(found.target)
+    np.testing.assert_array_equal(np.abs(target), np.abs(own))
+
+    def apart(places):
+        return float(((places[worse.pairs[:, 0]] - source[worse.pairs[:, 1]]) ** 2).sum())
+
+    assert apart(target) == min(apart(own * [x, y]) for x in (1, -1) for y in (1, -1))
+
+
+def test_discs_are_pushed_apart_and_others_stay():
+    places = np.array([[0.0, 0.0], [0.0, 0.0], [0.05, 0.0], [1.0, 1.0]])
+    moved = keep_apart(places, (0.1, 0.2))
+    gaps = np.linalg.norm((moved[:, None] - moved[None]) / [0.1, 0.2], axis=-1) + 9 * np.eye(4)
+    assert gaps.min() > 0.99
+    np.testing.assert_array_equal(moved[3], places[3])
+    held = keep_apart(places, (0.1, 0.2), movable=np.array([False, True, False, False]))
+    np.testing.assert_array_equal(held[[0, 2, 3]], places[[0, 2, 3]])
+    assert np.linalg.norm((held[1] - held[0]) / [0.1, 0.2]) > 0.9
+    np.testing.assert_array_equal(keep_apart(places, (0.0, 0.0)), places)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.alignment.checking import is_isomorphism
+from ddgk.alignment.communities import Grouping, GroupsOfBoth, group_both
 from ddgk.alignment.learning import Annealing, Learner, Start
 from ddgk.alignment.orbits import colour_classes
 from ddgk.alignment.profiles import Profiler, match_profiles, profile_affinity
@@ -28,6 +30,7 @@ from ddgk.graphs.convert import as_graph
 from ddgk.method import Method
 
 Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
 Result = TypeVar("Result")
 
 # Shallow and quick, since it is enough to know one source by heart; larger where that fails.
@@ -38,6 +41,7 @@ LADDER = (
 )
 RELATIONS = ("node_to_edges", "heat")
 WAYS = ("attention", "profiles")
+PATIENCE = 2.0  # seconds after which a progress bar is shown
 WAVE = 4  # starts that are run side by side, however many threads there are
 
 
@@ -64,6 +68,7 @@ def align(
     labels: str | tuple[str, ...] = "auto",
     by: str = "attention",
     model: Profiler | None = None,
+    groups: GroupsOfBoth | None = None,
     steps: int = 30,
     noise: float = 0.01,
     coefficients: float | Mapping[str, float] = 1.0,
@@ -96,6 +101,10 @@ def align(
     model : DDGK, optional
         A fitted model. For `by="profiles"` it is needed; otherwise its profiles are where the
         attention starts.
+    groups : "communities" or pair of groups, optional
+        Learn an attention between groups of nodes together with the one between nodes: groups of
+        the target and of the source, as `Alignment.coarsen` takes them, or those that Louvain's
+        method finds. A third of the starts leaves them out, since groups may mislead.
     steps : int
         Of the annealing.
     noise : float
@@ -114,7 +123,7 @@ def align(
     n_jobs : int
         Threads; results do not depend on it.
     verbose : bool
-        Show a progress bar.
+        Show a progress bar, if it takes more than two seconds.
 
     Returns
     -------
@@ -130,6 +139,8 @@ def align(
     ({0: 'x', 1: 'z', 2: 'w', 3: 'y'}, True)
     """
     _check(restarts, steps, noise, by, model)
+    if groups is not None and (noise == 0 or by != "attention"):
+        raise ParameterError("groups need by='attention' and noise above 0")
     kept = Policies() if policies is None else policies
     pair = Pair(as_graph(target, policies=kept), as_graph(source, policies=kept))
     method = Method(families=labels, coefficients=coefficients)
@@ -141,6 +152,7 @@ def align(
         mine, theirs = (model.node_profiles(graph) for graph in pair)
         return match_profiles(pair.target, pair.source, mine, theirs, viewer.family_names)
     orders = Orders(viewer.order(pair.target), viewer.order(pair.source))
+    grouped = None if groups is None else group_both(pair.target, pair.source, groups)
     learner = Learner(
         viewer.view(pair.target, orders.target),
         viewer.view(pair.source, orders.source),
@@ -150,6 +162,7 @@ def align(
         make_engine(engine),
         colour_classes(pair.target, viewer.family_names)[orders.target] if noise == 0 else None,
         None if model is None else _affinity(model, pair, orders),
+        None if grouped is None else _codes(grouped, orders),
     )
     announce()
     seed = start_seed(random_state, learner.source.digest)
@@ -160,13 +173,13 @@ def align(
 
     most = restarts if noise > 0 else 1
     found: list[tuple[Start, Restart]] = []
-    with progress("Aligning", most, "starts", verbose) as advance:
+    with progress("Aligning", most, "starts", verbose, patience=PATIENCE) as advance:
         for wave in _waves(most):
             found += _run_all(run, wave, n_jobs)
             advance(len(wave))
             if not exhaustive and any(restart.is_isomorphism for _, restart in found):
                 break
-    return _best(pair, orders, found, learner)
+    return replace(_best(pair, orders, found, learner), groups=grouped)
 
 
 def _check(restarts: Any, steps: Any, noise: Any, by: str, model: Profiler | None) -> None:
@@ -205,6 +218,12 @@ def _affinity(model: Profiler, pair: Pair, orders: Orders) -> Array:
         model.node_profiles(pair.target)[orders.target],
         model.node_profiles(pair.source)[orders.source],
     )
+
+
+def _codes(groupings: tuple[Grouping, Grouping], orders: Orders) -> tuple[Integers, Integers]:
+    """Return the groups of both graphs' nodes, in canonical order."""
+    mine, theirs = groupings
+    return mine.codes[orders.target], theirs.codes[orders.source]
 
 
 def _judge(start: Start, pair: Pair, orders: Orders, viewer: Viewer) -> Restart:

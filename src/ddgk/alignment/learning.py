@@ -20,6 +20,7 @@ from ddgk.engine.annealing import (
     matching_loss,
     split_costs,
 )
+from ddgk.engine.hierarchy import Blocks, anneal_by_groups
 from ddgk.engine.problem import EncoderTraining, Engine, Problem, Weights
 from ddgk.engine.starts import first_weights, uniform
 from ddgk.engine.tabu import search_beyond
@@ -28,10 +29,11 @@ from ddgk.errors import NonFiniteLossError
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-NOISE, ORDER, FIELD = (
+NOISE, ORDER, FIELD, GROUPS = (
     1 << 33,
     (1 << 33) + 1,
     (1 << 33) + 2,
+    (1 << 33) + 3,
 )  # streams of random numbers that no encoder draws from
 SWEEPS = 50
 BY_HEART = 0.25  # an encoder that is nowhere farther off knows its source
@@ -47,7 +49,9 @@ class Annealing:
     equivariant start. fields: how strongly starts, in turn, are led astray while they cool: without
     a field most find an isomorphism where there is one, but else all end in one valley. exchanges:
     how long, per node, the search goes on beyond a matching that is not good enough. sureness: the
-    coldness at which confidences are read.
+    coldness at which confidences are read. couplings: where nodes are in groups, how much
+    colder groups are than nodes, start by start; 0 leaves the groups out. spread: how unevenly
+    groups start.
     """
 
     steps: int = 30
@@ -58,6 +62,8 @@ class Annealing:
     fields: tuple[float, ...] = (0.0, 0.0, 1.0, 0.0, 2.0, 0.0, 4.0, 2.0)
     exchanges: int = 20
     sureness: float = 2.0
+    couplings: tuple[float, ...] = (4.0, 0.0, 16.0)
+    spread: float = 1.0
 
     @property
     def coldness(self) -> Array:
@@ -88,6 +94,8 @@ class Learner:
     target, source: with the nodes in canonical order. classes: of the target's nodes, those that
     refinement cannot tell apart, (n_target,), if the start is to be equivariant: they are tied.
     affinity: where the attention starts, (n_target, n_source); evenly, if there is none.
+    groups: of the target's and of the source's nodes, (n_target,) and (n_source,), if an attention
+    between groups is to be learned too.
     """
 
     target: View
@@ -98,6 +106,7 @@ class Learner:
     engine: Engine
     classes: Integers | None = None
     affinity: Array | None = None
+    groups: tuple[Integers, Integers] | None = None
 
     def learn(self, place: int, seed: int) -> Start:
         """Train an encoder of the source and cool the attention of the target down onto it.
@@ -122,8 +131,11 @@ class Learner:
                 costs, first, self.annealing, self.classes, turned=turned
             )
         else:
+            blocks = self._blocks(place, order, turned=turned)
             enough = self._own_loss(learned, order) if n_target == n_source else -np.inf
-            attention, partners = _cool_down(costs, first, self.annealing, place, seed, enough)
+            attention, partners = _cool_down(
+                costs, first, self.annealing, place, seed, enough, blocks
+            )
         sureness = _sureness(costs, partners, self.annealing.sureness)
         pairs = np.stack([np.arange(len(partners)), partners], axis=1)
         if turned:
@@ -137,6 +149,14 @@ class Learner:
             matching_loss(costs, partners) / n_target**2,
             scores,
         )
+
+    def _blocks(self, place: int, order: Integers, *, turned: bool) -> Blocks | None:
+        """Return the groups as a start sees them; None where it leaves them out."""
+        coupling = self.annealing.couplings[place % len(self.annealing.couplings)]
+        if self.groups is None or coupling == 0:
+            return None
+        mine, theirs = self.groups[0], self.groups[1][order]
+        return Blocks(theirs, mine, coupling) if turned else Blocks(mine, theirs, coupling)
 
     def _own_loss(self, learned: View, order: Integers) -> float:
         """Return the loss of the source onto itself: what an isomorphism costs, and none less."""
@@ -202,6 +222,7 @@ def _cool_down(
     place: int,
     seed: int,
     enough: float,
+    blocks: Blocks | None = None,
 ) -> tuple[Array, Integers]:
     """Anneal from an uneven start, match, and search on if that is not good enough."""
     n, m = costs.unary.shape
@@ -211,7 +232,11 @@ def _cool_down(
     field = annealing.fields[place % len(annealing.fields)]
     if field > 0:
         astray = costs._replace(unary=costs.unary + field * uniform(seed, FIELD, n, m))
-    anneal(astray, attention, annealing.coldness, annealing.rounds)
+    if blocks is None:
+        anneal(astray, attention, annealing.coldness, annealing.rounds)
+    else:
+        attention = _rows_of(attention * _uneven(blocks, annealing.spread, seed))
+        anneal_by_groups(costs, attention, annealing.coldness, annealing.rounds, blocks)
     partners = _best_exchange(costs, attention)
     if matching_loss(costs, partners) > enough:
         partners = search_beyond(costs, partners, annealing.exchanges * m, seed, enough)
@@ -220,6 +245,13 @@ def _cool_down(
     attention[np.arange(n), partners] = 1.0
     anneal(costs, attention, annealing.coldness[-1:], annealing.rounds)
     return attention, partners
+
+
+def _uneven(blocks: Blocks, spread: float, seed: int) -> Array:
+    """Return how much each start prefers one group to another, for all nodes of both, (n, m)."""
+    shape = int(blocks.rows.max()) + 1, int(blocks.columns.max()) + 1
+    weights = np.exp(spread * (2.0 * uniform(seed, GROUPS, *shape) - 1.0))
+    return np.asarray(weights[np.ix_(blocks.rows, blocks.columns)])
 
 
 def _cool_down_tied(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.alignment.checking import induced_edges, is_isomorphism, kept_edges
+from ddgk.alignment.communities import GroupAlignment, Grouping, Groups, as_plain, coarsen
 from ddgk.alignment.orbits import Orbit, find_orbits
 from ddgk.graphs.graph import Graph
 
@@ -63,6 +64,8 @@ class Alignment:
         The matching as it was found; where it is not given, the attention is matched.
     sureness : array of shape (n_matched,), optional
         The confidence in each of these pairs; where it is not given, its attention.
+    groups : pair of Grouping, optional
+        Of the target's and of the source's nodes, where the attention was learned by groups too.
     """
 
     target: Graph
@@ -75,6 +78,7 @@ class Alignment:
     restarts: tuple[Restart, ...] = field(default=(), repr=False)
     matched: Integers | None = field(default=None, repr=False)
     sureness: Array | None = field(default=None, repr=False)
+    groups: tuple[Grouping, Grouping] | None = field(default=None, repr=False)
 
     @cached_property
     def pairs(self) -> Integers:
@@ -145,6 +149,28 @@ class Alignment:
         exact = [restart.pairs for restart in self.restarts if restart.is_isomorphism]
         return find_orbits(self.target, self.source, self.families, self.pairs, exact)
 
+    def coarsen(
+        self, target_groups: Groups | None = None, source_groups: Groups | None = None
+    ) -> GroupAlignment:
+        """Find which part of the target corresponds to which part of the source.
+
+        Parameters
+        ----------
+        target_groups, source_groups : sequence, array or mapping, optional
+            A label for every node, {node: label}, or a list of lists or sets of nodes, each in one.
+            Default: the groups it was learned with, else the communities that Louvain's method
+            finds.
+
+        Examples
+        --------
+        >>> import ddgk
+        >>> graph = ddgk.datasets.barbell()
+        >>> found = ddgk.align(graph, graph).coarsen("aaaaabbbbb")
+        >>> found.target_groups.names, found.attention.sum(axis=1).round(3).tolist()
+        (('a', 'b'), [1.0, 1.0])
+        """
+        return coarsen(self, target_groups, source_groups)
+
     def reordered(self, order: Integers) -> Alignment:
         """Return the same with the source's nodes renumbered: new node i is old ``order[i]``."""
         place = np.empty(len(order), dtype=np.int64)
@@ -167,6 +193,9 @@ class Alignment:
             restarts,
             moved(self.pairs),
             self.sureness,
+            None
+            if self.groups is None
+            else (self.groups[0], replace(self.groups[1], codes=self.groups[1].codes[order])),
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -181,13 +210,13 @@ class Alignment:
             "symmetric_edge_score": self.symmetric_edge_score,
             "is_isomorphism": self.is_isomorphism,
             "matching": [
-                {"target": _plain(t), "source": _plain(s), "confidence": confidence[t]}
+                {"target": as_plain(t), "source": as_plain(s), "confidence": confidence[t]}
                 for t, s in self.matching.items()
             ],
             "orbits": [
                 {
-                    "nodes": [_plain(node) for node in orbit.nodes],
-                    "partners": [_plain(node) for node in orbit.partners],
+                    "nodes": [as_plain(node) for node in orbit.nodes],
+                    "partners": [as_plain(node) for node in orbit.partners],
                     "exchanged": orbit.exchanged,
                 }
                 for orbit in self.orbits
@@ -220,7 +249,3 @@ def edge_correctness(target: Graph, source: Graph, pairs: Integers) -> float:
     if target.n_edges == 0:
         return 1.0
     return len(kept_edges(target, source, pairs)) / target.n_edges
-
-
-def _plain(name: Hashable) -> Any:
-    return name if isinstance(name, str | int | float | bool | None) else str(name)

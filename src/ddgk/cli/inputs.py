@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from ddgk.errors import DatasetError
+from ddgk.errors import DatasetError, LabelError
 
 if TYPE_CHECKING:
     from ddgk.datasets import Dataset
@@ -58,3 +58,13 @@ def read_graph(source: str, **how: Any) -> Graph:
             f"{numbered['source']} has no graph {position}; it holds {len(graphs)}, counted from 0"
         )
     return graphs[position]
+
+
+def read_groups(kind: str, target: Graph, source: Graph) -> tuple[Any, Any]:
+    """Return the groups of both graphs' nodes: their labels, or None where they are to be found."""
+    if kind == "communities":
+        return None, None
+    for graph, what in ((target, "A"), (source, "B")):
+        if graph.node_labels is None:
+            raise LabelError(f"{what} has no node labels to group its nodes by")
+    return target.node_labels, source.node_labels

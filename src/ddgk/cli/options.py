@@ -27,6 +27,8 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "unseen_labels": ("error", "ignore"),
     "attributes": ("ignore", "keep", "shift"),
     "if_busy": ("wait", "share", "fail"),
+    "groups": ("communities", "labels"),
+    "detail": ("nodes", "groups"),
 }
 
 FAMILIES = ("node_labels", "edge_labels", "attributes")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from threading import Timer
 from time import perf_counter
 from typing import Any
 
@@ -16,11 +17,13 @@ Advance = Callable[[int], None]
 
 
 @contextmanager
-def progress(what: str, total: int, unit: str, verbose: bool) -> Iterator[Advance]:
+def progress(
+    what: str, total: int, unit: str, verbose: bool, *, patience: float = 0.0
+) -> Iterator[Advance]:
     """Show a bar with what is done and the time left, if it is wanted.
 
     Where nobody can watch a bar move, in a log file or a notebook's output, a line at the end says
-    what was done.
+    what was done. patience: seconds below which nothing is shown.
     """
     if not verbose:
         yield lambda _: None
@@ -38,8 +41,16 @@ def progress(what: str, total: int, unit: str, verbose: bool) -> Iterator[Advanc
     console = Console(stderr=True)
     if not console.is_terminal:
         began = perf_counter()
-        yield lambda _: None
-        console.print(f"{what}: {total} {unit} in {perf_counter() - began:.1f} s")
+        done = 0
+
+        def count(more: int) -> None:
+            nonlocal done
+            done += more
+
+        yield count
+        spent = perf_counter() - began
+        if spent >= patience:
+            console.print(f"{what}: {done} {unit} in {spent:.1f} s")
         return
     columns = (
         TextColumn("{task.description}"),
@@ -50,9 +61,16 @@ def progress(what: str, total: int, unit: str, verbose: bool) -> Iterator[Advanc
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console) as bar:
-        task = bar.add_task(what, total=total)
+    bar = Progress(*columns, console=console)
+    task = bar.add_task(what, total=total)
+    later = Timer(patience, bar.start)
+    later.start()
+    try:
         yield lambda done: bar.advance(task, done)
+    finally:
+        later.cancel()
+        later.join()  # a bar that is just being started must not be stopped before
+        bar.stop()
 
 
 def tell(text: str) -> None:

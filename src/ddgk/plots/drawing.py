@@ -13,10 +13,13 @@ from ddgk.plots.canvas import INK, shorten
 
 Array = NDArray[np.float64]
 
+EDGE = "#6b7280"
+
 # Beyond these, text is smaller than a reader sees.
 MOST_NAMED_NODES = 45
 MOST_NAMED_EDGES = 14
 MOST_TICKS = 34
+LARGE = 400.0  # discs, in square points, that stand for many nodes
 
 
 def node_size(n_nodes: int) -> float:
@@ -30,8 +33,9 @@ def draw_edges(
     places: Array,
     *,
     size: float,
-    colours: Any = "#6b7280",
+    colours: Any = EDGE,
     widths: Any = None,
+    styles: Any = "solid",
 ) -> Any:
     """Draw edges as lines below the nodes, with their labels while there are few."""
     from matplotlib.collections import LineCollection
@@ -42,6 +46,7 @@ def draw_edges(
         list(ends),
         colors=colours,
         linewidths=thin if widths is None else widths,
+        linestyles=styles,
         zorder=1,
         capstyle="round",
         gid="edges",
@@ -64,15 +69,30 @@ def draw_edges(
 
 
 def draw_nodes(
-    axes: Any, graph: Graph, places: Array, colours: Any, *, size: float, **how: Any
+    axes: Any,
+    graph: Graph,
+    places: Array,
+    colours: Any,
+    *,
+    size: Any,
+    hollow: NDArray[np.bool_] | None = None,
+    **how: Any,
 ) -> Any:
-    """Draw nodes as discs, with their names inside while those are short and there are few."""
+    """Draw nodes as discs, with their names inside while those are short and there are few.
+
+    size: of all, or of each. hollow: which are drawn as rings of their colour, (n_nodes,).
+    """
+    rims: Any = "white"
+    faces_given = colours
+    if hollow is not None:
+        rims = [c if empty else "white" for c, empty in zip(colours, hollow, strict=True)]
+        faces_given = ["white" if empty else c for c, empty in zip(colours, hollow, strict=True)]
     discs = axes.scatter(
         *places.T,
         s=size,
-        c=colours,
-        edgecolors="white",
-        linewidths=0.8,
+        c=faces_given,
+        edgecolors=rims,
+        linewidths=0.8 if hollow is None else np.where(hollow, 1.6, 0.8),
         zorder=3,
         gid="nodes",
         **how,
@@ -86,13 +106,15 @@ def draw_nodes(
         return discs
     discs.update_scalarmappable()  # numbers become colours now, so that names can be set off
     faces = discs.get_facecolor()
-    letter = np.clip(0.46 * np.sqrt(size), 3.5, 8.5) if inside else 7
+    sizes = np.broadcast_to(np.asarray(size, dtype=np.float64), (graph.n_nodes,))
     for place, (position, name) in enumerate(zip(places, names, strict=True)):
         face = faces[place] if len(faces) > 1 else faces[0]
+        largest = 8.5 if sizes[place] <= LARGE else 12.0
+        letter = float(np.clip(0.46 * np.sqrt(sizes[place]), 3.5, largest)) if inside else 7.0
         axes.annotate(
             shorten(name, 12),
             position,
-            xytext=(0, -0.1 * letter) if inside else (0, -np.sqrt(size) / 2 - 1),
+            xytext=(0, -0.1 * letter) if inside else (0, -np.sqrt(sizes[place]) / 2 - 1),
             textcoords="offset points",
             ha="center",
             va="center_baseline" if inside else "top",

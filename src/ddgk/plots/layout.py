@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 # Above this many nodes springs are good enough, and stress takes too long.
 MOST_BY_STRESS = 150
 
+PUSHES = 200
+
 # A matching that loses more edges than this makes a tangle of the target's drawing.
 LEAST_KEPT = 0.5
 
@@ -42,18 +44,55 @@ def lay_out(graph: Graph) -> Array:
     return fit(places)
 
 
-def lay_out_pair(found: Alignment, *, matched: bool) -> tuple[Array, Array]:
+def lay_out_pair(
+    found: Alignment, *, matched: bool, gaps: tuple[float, float] = (0.0, 0.0)
+) -> tuple[Array, Array]:
     """Place target and source; where `matched`, target nodes stand as the partners they found.
 
-    A matching that keeps too few of the target's edges does not place anything.
+    A matching that keeps too few of the target's edges would make a tangle of it: then the target
+    is only turned over, to whichever side has it nearest to its partners.
+
+    gaps: how wide and how high the disc of a node is; discs are pushed apart.
     """
-    source = lay_out(found.source)
-    if not matched or found.edge_correctness < LEAST_KEPT:
-        return lay_out(found.target), source
+    source = keep_apart(lay_out(found.source), gaps)
+    if not matched:
+        return keep_apart(lay_out(found.target), gaps), source
+    if found.edge_correctness < LEAST_KEPT:
+        return _turn_over(keep_apart(lay_out(found.target), gaps), source, found.pairs), source
     places: dict[int, Any] = {t: source[s] for t, s in found.pairs.tolist()}
-    if len(places) < found.target.n_nodes:
+    alone = np.array([node not in places for node in range(found.target.n_nodes)])
+    if alone.any():
         places = _settle_the_rest(found.target, places)
-    return np.array([places[node] for node in range(found.target.n_nodes)]), source
+    target = np.array([places[node] for node in range(found.target.n_nodes)])
+    return keep_apart(target, gaps, movable=alone), source
+
+
+def keep_apart(
+    places: Array, gaps: tuple[float, float], *, movable: NDArray[np.bool_] | None = None
+) -> Array:
+    """Push nodes whose discs overlap away from each other, a little at a time.
+
+    gaps: width and height of a disc. movable: which may be pushed, all by default.
+    """
+    if min(gaps) <= 0 or len(places) < 2:
+        return places
+    free = np.ones(len(places), dtype=bool) if movable is None else movable
+    scaled = places / np.array(gaps)
+    for _ in range(PUSHES):
+        apart = scaled[:, None] - scaled[None]
+        lengths = np.linalg.norm(apart, axis=2)
+        np.fill_diagonal(lengths, np.inf)
+        if lengths[free].min(initial=np.inf) >= 1:
+            break
+        # Nodes at one place have no direction: the later goes to the right of the earlier.
+        same = lengths < 1e-9
+        apart[same] = np.sign(np.subtract(*np.nonzero(same)))[:, None] * np.array([1.0, 0.3])
+        lengths[same] = 1e-9
+        pushes = np.clip(1 - lengths, 0, None)[:, :, None] * apart
+        pushes /= np.maximum(np.linalg.norm(apart, axis=2), 1e-9)[:, :, None]
+        scaled[free] += 0.55 * pushes.sum(axis=1)[free]
+    moved: Array = scaled * np.array(gaps)
+    return moved
 
 
 def fit(places: Array) -> Array:
@@ -87,6 +126,15 @@ def _lie_down(places: Array) -> Array:
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     turned: Array = centred @ axes.T
     turned *= np.where(turned[0] > 0, -1.0, 1.0)
+    return turned
+
+
+def _turn_over(places: Array, source: Array, pairs: NDArray[np.int64]) -> Array:
+    """Mirror places, across, up and down or both, to bring nodes nearest to their partners."""
+    turns = [np.array(turn) for turn in ((1, 1), (-1, 1), (1, -1), (-1, -1))]
+    mine, theirs = places[pairs[:, 0]], source[pairs[:, 1]]
+    best = min(turns, key=lambda turn: float(((mine * turn - theirs) ** 2).sum()))
+    turned: Array = places * best
     return turned
 
 

@@ -1,0 +1,291 @@
+"""Which part of one graph corresponds to which part of the other: an alignment, coarsened."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.errors import ParameterError
+from ddgk.graphs.graph import Graph, label_key
+from ddgk.reading import Reader
+
+if TYPE_CHECKING:
+    from ddgk.alignment.result import Alignment
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+# Labels node by node, {node: label}, or collections of nodes.
+Groups = Sequence[Any] | Mapping[Hashable, Hashable] | NDArray[Any]
+# "communities", or groups of the target and of the source, None for communities.
+GroupsOfBoth = str | tuple[Groups | None, Groups | None]
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """Nodes of a graph, each in one group.
+
+    Attributes
+    ----------
+    codes : array of shape (n_nodes,)
+        The group of every node, as a place in `names`.
+    names : tuple
+        What the groups are called.
+    """
+
+    codes: Integers
+    names: tuple[Hashable, ...]
+
+    @property
+    def indicator(self) -> Array:
+        """Return 1 where a node is in a group, (n_nodes, n_groups)."""
+        return np.eye(len(self.names))[self.codes]
+
+    @property
+    def sizes(self) -> Integers:
+        """Return how many nodes each group has, (n_groups,)."""
+        return np.bincount(self.codes, minlength=len(self.names)).astype(np.int64)
+
+    def members(self, graph: Graph) -> tuple[tuple[Hashable, ...], ...]:
+        """Return the nodes of each group, by the names they have in the graph."""
+        return tuple(
+            tuple(graph.node_names[node] for node in np.flatnonzero(self.codes == group).tolist())
+            for group in range(len(self.names))
+        )
+
+
+@dataclass(frozen=True)
+class GroupAlignment:
+    """How groups of a target's nodes correspond to groups of a source's.
+
+    Attributes
+    ----------
+    nodes : Alignment
+        The alignment of the nodes that it belongs to.
+    target_groups, source_groups : Grouping
+    attention : array of shape (n_target_groups, n_source_groups)
+        Where the nodes of each target group attend, on average; rows sum to 1.
+    """
+
+    nodes: Alignment
+    target_groups: Grouping
+    source_groups: Grouping
+    attention: Array
+
+    @cached_property
+    def pairs(self) -> Integers:
+        """Return the one-to-one matching, (n_matched, 2): target group, source group.
+
+        It leaves as much as can be of the nodes' attention within matched groups, so that large
+        groups count for more. Groups that attend to what is left for them less than an even
+        attention would have no partner.
+        """
+        from scipy.optimize import linear_sum_assignment
+
+        mass = self.attention * self.target_groups.sizes[:, None]
+        rows, columns = linear_sum_assignment(mass, maximize=True)
+        even = self.source_groups.sizes[columns] / self.nodes.source.n_nodes
+        meant = self.attention[rows, columns] > even - 1e-9
+        return np.stack([rows[meant], columns[meant]], axis=1).astype(np.int64)
+
+    @property
+    def matching(self) -> dict[Hashable, Hashable]:
+        """Return {target group: source group}; groups without a partner are left out."""
+        mine, theirs = self.target_groups.names, self.source_groups.names
+        return {mine[t]: theirs[s] for t, s in self.pairs.tolist()}
+
+    @property
+    def confidence(self) -> dict[Hashable, float]:
+        """Return which share of each matched target group's attention its partner has."""
+        names = self.target_groups.names
+        return {names[t]: float(self.attention[t, s]) for t, s in self.pairs.tolist()}
+
+    @property
+    def share_within(self) -> float:
+        """Return which share of all nodes' attention stays within matched groups."""
+        sizes = self.target_groups.sizes
+        t, s = self.pairs.T
+        return float((self.attention[t, s] * sizes[t]).sum() / sizes.sum())
+
+    @cached_property
+    def quotient(self) -> Alignment:
+        """Return the same as an alignment of two small graphs, whose nodes are the groups.
+
+        Groups are joined where an edge runs between them; its weight is the share of all possible
+        ones that there are.
+        """
+        from ddgk.alignment.result import Alignment
+
+        return Alignment(
+            shrink(self.nodes.target, self.target_groups),
+            shrink(self.nodes.source, self.source_groups),
+            self.attention,
+            self.nodes.loss,
+            self.nodes.losses,
+            matched=self.pairs,
+            sureness=self.attention[self.pairs[:, 0], self.pairs[:, 1]],
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return everything as plain values, names as text where they are not plain."""
+        sides = {
+            "target": (self.nodes.target, self.target_groups),
+            "source": (self.nodes.source, self.source_groups),
+        }
+        written: dict[str, Any] = {
+            f"{side}_groups": [
+                {"name": as_plain(name), "nodes": [as_plain(node) for node in members]}
+                for name, members in zip(grouping.names, grouping.members(graph), strict=True)
+            ]
+            for side, (graph, grouping) in sides.items()
+        }
+        confidence = self.confidence
+        return written | {
+            "matching": [
+                {"target": as_plain(t), "source": as_plain(s), "confidence": confidence[t]}
+                for t, s in self.matching.items()
+            ],
+            "share_within": self.share_within,
+            "attention": self.attention.tolist(),
+        }
+
+
+def coarsen(
+    found: Alignment, target_groups: Groups | None = None, source_groups: Groups | None = None
+) -> GroupAlignment:
+    """Sum the attention between nodes to one between groups.
+
+    Gamma[g, h] = 1 / |g| sum_{i in g} sum_{j in h} P[i, j]
+    """
+    learned = found.groups or (None, None)
+    mine, theirs = (
+        own if given is None and own is not None else group_nodes(graph, given, called)
+        for own, given, graph, called in (
+            (learned[0], target_groups, found.target, "target_groups"),
+            (learned[1], source_groups, found.source, "source_groups"),
+        )
+    )
+    return GroupAlignment(found, mine, theirs, sum_blocks(found.attention, mine, theirs))
+
+
+def sum_blocks(attention: Array, mine: Grouping, theirs: Grouping) -> Array:
+    """Sum over source groups, average over target groups, (n_target_groups, n_source_groups)."""
+    summed = mine.indicator.T @ attention @ theirs.indicator
+    return np.asarray(summed / mine.sizes[:, None])
+
+
+def shrink(graph: Graph, groups: Grouping) -> Graph:
+    """Return a graph of the groups; weights: the density of edges between two of them."""
+    ends = np.sort(groups.codes[graph.edges], axis=1)
+    between, counts = np.unique(ends[ends[:, 0] < ends[:, 1]], axis=0, return_counts=True)
+    possible = groups.sizes[between].prod(axis=1)
+    return Graph(
+        len(groups.names),
+        between,
+        edge_weights=counts / possible if len(between) else None,
+        node_names=groups.names,
+        name=graph.name,
+    )
+
+
+def group_nodes(graph: Graph, given: Groups | None, called: str) -> Grouping:
+    """Read groups however they are given; None finds communities. called: what to say in errors."""
+    if given is None:
+        return find_communities(graph)
+    if isinstance(given, Mapping):
+        missing = [name for name in graph.node_names if name not in given]
+        if missing or len(given) != graph.n_nodes:
+            what = f"has no node {missing[0]!r}" if missing else f"has {len(given)} nodes"
+            raise ParameterError(f"{called} {what}; it needs all {graph.n_nodes} of the graph")
+        return _by_labels([given[name] for name in graph.node_names])
+    listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    if listed and all(isinstance(entry, list | set | frozenset) for entry in listed):
+        return _by_members(graph, listed, called)
+    if len(listed) != graph.n_nodes:
+        raise ParameterError(
+            f"{called} has {len(listed)} labels; the graph has {graph.n_nodes} nodes "
+            "(for groups of nodes give lists or sets)"
+        )
+    return _by_labels(listed)
+
+
+def group_both(target: Graph, source: Graph, given: GroupsOfBoth) -> tuple[Grouping, Grouping]:
+    """Read the groups of a pair."""
+    if given == "communities":
+        given = (None, None)
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        raise ParameterError(
+            "groups must be 'communities' or a pair, (groups of the target, groups of the "
+            f"source), not {given!r}"
+        )
+    return (
+        group_nodes(target, given[0], "groups of the target"),
+        group_nodes(source, given[1], "groups of the source"),
+    )
+
+
+def find_communities(graph: Graph, *, resolution: float = 1.0) -> Grouping:
+    """Find communities by Louvain's method, the largest first.
+
+    The nodes are visited in an order that their numbering does not change, so that a renumbered
+    graph has the same communities wherever its structure fixes that order.
+    """
+    import networkx
+
+    order = Reader("node_to_edges", ()).canonical_order(graph)
+    place = np.argsort(order)
+    whole = networkx.Graph()
+    whole.add_nodes_from(range(graph.n_nodes))
+    weights = np.ones(graph.n_edges) if graph.edge_weights is None else graph.edge_weights
+    ends = np.sort(place[graph.edges], axis=1)
+    for at in np.lexsort(ends.T[::-1]).tolist():
+        whole.add_edge(*ends[at].tolist(), weight=float(weights[at]))
+    if graph.n_edges:
+        found = networkx.community.louvain_communities(whole, resolution=resolution, seed=0)
+    else:
+        found = [{node} for node in range(graph.n_nodes)]
+    codes = np.empty(graph.n_nodes, dtype=np.int64)
+    for group, members in enumerate(sorted(found, key=lambda part: (-len(part), min(part)))):
+        codes[order[sorted(members)]] = group
+    return Grouping(codes, tuple(range(len(found))))
+
+
+def as_plain(name: Hashable) -> Any:
+    """Return a name as JSON can hold it."""
+    return name if isinstance(name, str | int | float | bool | None) else str(name)
+
+
+def _by_labels(labels: Sequence[Hashable]) -> Grouping:
+    """Group nodes that carry the same, in the labels' order where they have one."""
+    known = set(labels)
+    names: Iterable[Hashable]
+    try:
+        names = sorted(known)  # type: ignore[type-var]
+    except TypeError:
+        names = sorted(known, key=label_key)
+    place = {name: code for code, name in enumerate(names)}
+    return Grouping(np.array([place[label] for label in labels], dtype=np.int64), tuple(place))
+
+
+def _by_members(graph: Graph, groups: Sequence[Iterable[Hashable]], called: str) -> Grouping:
+    """Take groups as they are listed; each node must be in one of them."""
+    place = {name: node for node, name in enumerate(graph.node_names)}
+    codes = np.full(graph.n_nodes, -1, dtype=np.int64)
+    for code, members in enumerate(groups):
+        if not members:
+            raise ParameterError(f"{called}: group {code} is empty")
+        for name in members:
+            if name not in place:
+                raise ParameterError(f"{called}: group {code} names node {name!r}, which is not")
+            if codes[place[name]] >= 0:
+                raise ParameterError(f"{called}: node {name!r} is in more than one group")
+            codes[place[name]] = code
+    if (codes < 0).any():
+        lost = graph.node_names[int(np.argmin(codes))]
+        raise ParameterError(f"{called}: node {lost!r} is in no group")
+    return Grouping(codes, tuple(range(len(groups))))

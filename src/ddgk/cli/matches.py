@@ -1,0 +1,164 @@
+"""What `ddgk align` writes and prints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ddgk.cli.outputs import rows_as_csv
+
+if TYPE_CHECKING:
+    from ddgk.alignment import Alignment, GroupAlignment, Orbit
+    from ddgk.graphs import Graph
+
+FIGURES = (".svg", ".png", ".pdf")
+SUFFIXES = (".json", ".csv", *FIGURES)
+
+# More than these are counted, not listed.
+MOST_ORBITS = 8
+MOST_NAMES = 12
+
+
+def write(path: Path, found: Alignment, groups: GroupAlignment | None, detail: str) -> None:
+    """Write everything, the pairs, or a figure, as the ending of the name says."""
+    from ddgk.store import write_atomically
+
+    suffix = path.suffix.lower()
+    if suffix in FIGURES:
+        from ddgk import plots
+
+        many = max(found.target.n_nodes, found.source.n_nodes) > plots.MOST_NODES
+        by_groups = groups is not None and (detail == "groups" or (detail == "auto" and many))
+        plots.alignment(groups if groups and by_groups else found, detail=detail, path=path)
+    elif suffix == ".json":
+        whole = found.as_json()
+        if groups is not None:
+            whole["groups"] = groups.as_json()
+        write_atomically(path, json.dumps(whole, indent=1).encode() + b"\n")
+    else:
+        write_atomically(path, rows_as_csv(_rows(found, groups)))
+
+
+def show(found: Alignment, groups: GroupAlignment | None, files: list[Path]) -> None:
+    """Print the matching as a table, then what it is worth."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    console.print(_title(found), style="bold", soft_wrap=True)
+    console.print(_table(found))
+    if groups is not None:
+        console.print(_group_table(groups))
+    for line in [*_verdict(found), *_ties(found.orbits)]:
+        console.print(line, soft_wrap=True)
+    if groups is not None:
+        console.print(
+            f"groups: {groups.share_within:.0%} of the attention stays within matched groups",
+            soft_wrap=True,
+        )
+    for path in files:
+        console.print(f"wrote {path}", soft_wrap=True)
+
+
+def _rows(found: Alignment, groups: GroupAlignment | None) -> list[tuple[Any, ...]]:
+    """Return a heading, and a row for every pair."""
+    sure = found.confidence
+    heading: tuple[Any, ...] = ("target", "source", "confidence")
+    rows: list[tuple[Any, ...]] = [(t, s, sure[t]) for t, s in found.matching.items()]
+    if groups is None:
+        return [heading, *rows]
+    mine, theirs = groups.target_groups, groups.source_groups
+    parts = [
+        (mine.names[mine.codes[t]], theirs.names[theirs.codes[s]]) for t, s in found.pairs.tolist()
+    ]
+    return [
+        (*heading, "target_group", "source_group"),
+        *((*row, *own) for row, own in zip(rows, parts, strict=True)),
+    ]
+
+
+def _table(found: Alignment) -> Any:
+    from rich.table import Table
+
+    def labels(graph: Graph) -> dict[object, str]:
+        return dict(zip(graph.node_names, map(str, graph.node_labels or ()), strict=False))
+
+    mine, theirs = labels(found.target), labels(found.source)
+    labelled = bool(mine and theirs)
+    table = Table()
+    table.add_column(found.target.name or "target")
+    table.add_column(found.source.name or "source")
+    table.add_column("confidence", justify="right")
+    if labelled:
+        table.add_column("labels")
+    sure = found.confidence
+    for t, s in found.matching.items():
+        cells = [str(t), str(s), f"{sure[t]:.2f}"]
+        table.add_row(*cells, *([f"{mine[t]} {theirs[s]}"] if labelled else []))
+    for t in found.unmatched[0]:
+        table.add_row(str(t), "-", "-", *([mine[t]] if labelled else []))
+    return table
+
+
+def _group_table(groups: GroupAlignment) -> Any:
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("target group", "source group", "nodes"):
+        table.add_column(heading)
+    table.add_column("share of attention", justify="right")
+    mine, theirs = groups.target_groups, groups.source_groups
+    partners = dict(groups.pairs.tolist())
+    for t, name in enumerate(mine.names):
+        s = partners.get(t)
+        if s is None:
+            table.add_row(str(name), "-", str(mine.sizes[t]), "-")
+        else:
+            sizes = f"{mine.sizes[t]} and {theirs.sizes[s]}"
+            table.add_row(str(name), str(theirs.names[s]), sizes, f"{groups.attention[t, s]:.2f}")
+    return table
+
+
+def _title(found: Alignment) -> str:
+    sizes = [
+        f"{graph.n_nodes} nodes, {graph.n_edges} edges" for graph in (found.target, found.source)
+    ]
+    return f"target ({sizes[0]}) onto source ({sizes[1]})"
+
+
+def _verdict(found: Alignment) -> list[str]:
+    n_edges = found.target.n_edges
+    kept = round(found.edge_correctness * n_edges)
+    read = ", ".join(name.replace("_", " ") for name in found.families) or "structure alone"
+    lines = [
+        f"read: {read}",
+        f"edge correctness {found.edge_correctness:.2f}: {kept} of {n_edges} edges of the target "
+        f"fall on edges of the source; symmetric edge score {found.symmetric_edge_score:.2f}",
+    ]
+    if found.is_isomorphism:
+        verdict = "the graphs are isomorphic: this matching keeps every edge and non-edge"
+        lines.append(f"{verdict}, and all that was read" if found.families else verdict)
+    elif (found.target.n_nodes, n_edges) != (found.source.n_nodes, found.source.n_edges):
+        lines.append("not isomorphic: the numbers of nodes or edges differ")
+    else:
+        lines.append("no isomorphism found (which does not prove that there is none)")
+    lonely = [len(names) for names in found.unmatched]
+    if any(lonely):
+        lines.append(f"without a partner: {lonely[0]} of the target, {lonely[1]} of the source")
+    return lines
+
+
+def _ties(orbits: tuple[Orbit, ...]) -> list[str]:
+    """Say which nodes could as well have each other's partners."""
+    lines = []
+    for orbit in orbits[:MOST_ORBITS]:
+        names = ", ".join(map(str, orbit.nodes[:MOST_NAMES]))
+        if len(orbit.nodes) > MOST_NAMES:
+            names += f" and {len(orbit.nodes) - MOST_NAMES} more"
+        if orbit.exchanged:
+            lines.append(f"tie: {names} can change places (checked)")
+        else:
+            lines.append(f"tie: {names} look alike to refinement, and may change places")
+    if len(orbits) > MOST_ORBITS:
+        lines.append(f"and {len(orbits) - MOST_ORBITS} more ties (all are in .json)")
+    return lines

@@ -1,0 +1,215 @@
+"""What there is to draw of a pair: whose discs, how large, in which colours, joined by what."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.alignment import Alignment, GroupAlignment, Grouping
+from ddgk.alignment.checking import kept_edges
+from ddgk.graphs import Graph
+from ddgk.plots.canvas import OTHER, PALETTE, UNLABELLED, assign_colours, shorten
+from ddgk.plots.drawing import node_size
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+# Above this many nodes a reader sees no more than a tangle, and communities are drawn.
+MOST_NODES = 60
+# Above this many nodes without labels, communities are what colours can show.
+MOST_PLAIN_NODES = 20
+# Attention that the matching does not follow is shown from here on.
+STRONG = 0.15
+
+
+@dataclass(frozen=True)
+class Side:
+    """One graph of a pair, as it is drawn.
+
+    colours: of every node. sizes: of their discs, in square points, (n,). kept: which edges have a
+    counterpart, (n_edges,). widths: of the edges in points, or None for all alike. matched: which
+    nodes have a partner, (n,). text: what the sheet is called. ticks: names beside the heat map.
+    """
+
+    graph: Graph
+    colours: list[str]
+    sizes: Array
+    kept: Flags
+    widths: Array | None
+    matched: Flags
+    text: str
+    ticks: list[str]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A pair as it is drawn: nodes, or groups of nodes.
+
+    found: the alignment of what is drawn. legend: what colours stand for. verdict: the line below
+    the title. unit: what the discs are called.
+    """
+
+    found: Alignment
+    target: Side
+    source: Side
+    legend: dict[Hashable, str]
+    title: str
+    verdict: str
+    unit: str
+
+    @property
+    def links(self) -> tuple[NDArray[np.int64], Array, Flags]:
+        """Return lines between the sheets, (k, 2), their strength, and whether they are matches.
+
+        Matches are as strong as they are sure. Besides, each target node may have lines to where
+        else it attends, two at most.
+        """
+        found = self.found
+        sure = np.array(list(found.confidence.values()))
+        elsewhere = found.attention.copy()
+        elsewhere[found.pairs[:, 0], found.pairs[:, 1]] = 0.0
+        best = np.argsort(-elsewhere, axis=1, kind="stable")[:, :2]
+        rows = np.repeat(np.arange(len(best)), best.shape[1])
+        others = np.stack([rows, best.ravel()], axis=1)
+        strength = elsewhere[others[:, 0], others[:, 1]]
+        strong = strength >= STRONG
+        return (
+            np.concatenate([found.pairs, others[strong]]),
+            np.concatenate([sure, strength[strong]]),
+            np.arange(len(found.pairs) + int(strong.sum())) < len(found.pairs),
+        )
+
+
+def show_nodes(found: Alignment, colours: str) -> Scene:
+    """Set the scene with a disc for every node."""
+    kept = kept_edges(found.target, found.source, found.pairs)
+    size = node_size(max(found.target.n_nodes, found.source.n_nodes))
+    own, legend = _colour_nodes(found, colours)
+    sides = [
+        Side(
+            graph,
+            own[place],
+            np.full(graph.n_nodes, size),
+            _flags(graph.n_edges, kept[:, place]),
+            None,
+            _flags(graph.n_nodes, found.pairs[:, place]),
+            _called(graph, what),
+            [str(name) for name in graph.node_names],
+        )
+        for place, (graph, what) in enumerate(_graphs(found))
+    ]
+    return Scene(found, sides[0], sides[1], legend, title_of(found), _judge_nodes(found), "node")
+
+
+def show_groups(groups: GroupAlignment) -> Scene:
+    """Set the scene with a disc for every group, as large as it has nodes."""
+    small = groups.quotient
+    kept = kept_edges(small.target, small.source, small.pairs)
+    own = _colour_groups(groups)
+    largest = max(int(g.sizes.max()) for g in (groups.target_groups, groups.source_groups))
+    crowd = max(small.target.n_nodes, small.source.n_nodes)
+    sides = []
+    for place, ((graph, what), grouping) in enumerate(
+        zip(_graphs(small), (groups.target_groups, groups.source_groups), strict=True)
+    ):
+        weights = np.ones(graph.n_edges) if graph.edge_weights is None else graph.edge_weights
+        sides.append(
+            Side(
+                graph,
+                own[place],
+                np.clip(min(1500, 9000 / crowd) * grouping.sizes / largest, 60, None),
+                _flags(graph.n_edges, kept[:, place]),
+                0.4 + 5.0 * weights / weights.max(initial=1e-9),
+                _flags(graph.n_nodes, small.pairs[:, place]),
+                f"{_called(graph, what)}, {len(grouping.codes)} nodes in {graph.n_nodes} groups",
+                [f"{n} ({k})" for n, k in zip(grouping.names, grouping.sizes, strict=True)],
+            )
+        )
+    return Scene(small, sides[0], sides[1], {}, title_of(small), _judge_groups(groups), "group")
+
+
+def title_of(found: Alignment) -> str:
+    """Name a pair."""
+    target, source = (shorten(graph.name or what) for graph, what in _graphs(found))
+    return f"{target} onto {source}"
+
+
+def _judge_nodes(found: Alignment) -> str:
+    n_edges = found.target.n_edges
+    kept = round(found.edge_correctness * n_edges)
+    said = f"isomorphic, all {n_edges}" if found.is_isomorphism else f"{kept} of {n_edges}"
+    confidence = np.mean(list(found.confidence.values()))
+    return f"{said} edges kept, mean confidence {confidence:.2f}"
+
+
+def _judge_groups(groups: GroupAlignment) -> str:
+    return f"{_judge_nodes(groups.nodes)}, {groups.share_within:.0%} attend the matched group"
+
+
+def _graphs(found: Alignment) -> tuple[tuple[Graph, str], tuple[Graph, str]]:
+    return (found.target, "target"), (found.source, "source")
+
+
+def _called(graph: Graph, what: str) -> str:
+    return f"{what}: {shorten(graph.name)}" if graph.name else what
+
+
+def _flags(n: int, places: Any) -> Flags:
+    flags = np.zeros(n, dtype=bool)
+    flags[places] = True
+    return flags
+
+
+def _colour_nodes(
+    found: Alignment, colours: str
+) -> tuple[tuple[list[str], list[str]], dict[Hashable, str]]:
+    """Return a colour per target and per source node, and what to say about them."""
+    labels = [graph.node_labels for graph, _ in _graphs(found)]
+    labelled = any(own is not None for own in labels)
+    many = min(found.target.n_nodes, found.source.n_nodes) > MOST_PLAIN_NODES
+    if colours == "communities" or (colours == "auto" and not labelled and many):
+        return _colour_communities(found)
+    if colours == "plain" or not labelled:
+        return ([UNLABELLED] * found.target.n_nodes, [UNLABELLED] * found.source.n_nodes), {}
+    known = assign_colours(label for own in labels for label in own or ())
+    mine, theirs = (
+        [UNLABELLED] * graph.n_nodes if own is None else [known[label] for label in own]
+        for (graph, _), own in zip(_graphs(found), labels, strict=True)
+    )
+    legend: dict[Hashable, str] = {
+        f"label {value}" if isinstance(value, int | float) else value: colour
+        for value, colour in known.items()
+    }
+    return (mine, theirs), legend
+
+
+def _colour_communities(
+    found: Alignment,
+) -> tuple[tuple[list[str], list[str]], dict[Hashable, str]]:
+    groups = found.coarsen()
+    mine, theirs = _colour_groups(groups)
+
+    def spread(grouping: Grouping, own: list[str]) -> list[str]:
+        return [own[code] for code in grouping.codes.tolist()]
+
+    legend: dict[Hashable, str] = {
+        f"community {name}": colour
+        for name, colour in zip(groups.source_groups.names, theirs, strict=True)
+    }
+    return (spread(groups.target_groups, mine), spread(groups.source_groups, theirs)), legend
+
+
+def _colour_groups(groups: GroupAlignment) -> tuple[list[str], list[str]]:
+    """Give source groups colours, the largest first, and target groups those of their partners."""
+    sizes = groups.source_groups.sizes
+    theirs = [OTHER] * len(sizes)
+    for colour, group in zip(PALETTE, np.argsort(-sizes, kind="stable").tolist(), strict=False):
+        theirs[group] = colour
+    mine = [OTHER] * len(groups.target_groups.names)
+    for t, s in groups.pairs.tolist():
+        mine[t] = theirs[s]
+    return mine, theirs

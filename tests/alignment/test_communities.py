@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import json
+
+import networkx
+import numpy as np
+import pytest
+
+from ddgk import Graph, align
+from ddgk.alignment import Alignment, find_communities
+from ddgk.alignment.communities import shrink
+from ddgk.datasets import barbell, karate_club
+from ddgk.errors import ParameterError
+
+RINGS = np.arange(10) // 5
+
+
+@pytest.fixture
+def found():
+    """Six nodes in two triangles joined by an edge, and attention made by hand."""
+    edges = [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3)]
+    graph = Graph(6, edges, node_names="abcdef")
+    attention = np.zeros((6, 6))
+    attention[:3, 3:] = 0.3
+    attention[:3, 0] = 0.1
+    attention[3:, :3] = 1 / 3
+    return Alignment(graph, graph, attention, 0.0, np.zeros(1))
+
+
+def test_attention_is_summed_over_source_groups_and_averaged_over_target_groups(found):
+    groups = found.coarsen("xxxyyy", [{"a", "b", "c"}, {"d", "e", "f"}])
+    np.testing.assert_allclose(groups.attention, [[0.1, 0.9], [1.0, 0.0]])
+    assert groups.matching == {"x": 1, "y": 0}
+    assert groups.confidence == {"x": pytest.approx(0.9), "y": pytest.approx(1.0)}
+    assert groups.share_within == pytest.approx(0.95)
+    assert groups.target_groups.members(found.target) == (("a", "b", "c"), ("d", "e", "f"))
+
+
+def test_all_ways_to_give_groups_agree(found):
+    given = [
+        "xxxyyy",
+        np.array([0, 0, 0, 1, 1, 1]),
+        {"f": 1, "e": 1, "d": 1, "a": 0, "b": 0, "c": 0},
+        [["a", "b", "c"], ["d", "e", "f"]],
+        (frozenset("abc"), frozenset("def")),
+        None,  # Louvain finds the triangles
+    ]
+    for groups in given:
+        coarse = found.coarsen(groups)
+        assert coarse.target_groups.codes.tolist() in ([0, 0, 0, 1, 1, 1], [1, 1, 1, 0, 0, 0])
+
+
+def test_rows_sum_to_one_whatever_the_groups(found):
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        groups = found.coarsen(rng.integers(0, 3, 6), rng.integers(0, 4, 6))
+        np.testing.assert_allclose(groups.attention.sum(axis=1), 1)
+        pairs = groups.pairs
+        assert len(set(pairs[:, 0].tolist())) == len(set(pairs[:, 1].tolist())) == len(pairs)
+        assert all(0 <= value <= 1 for value in groups.confidence.values())
+
+
+def test_a_group_that_attends_nothing_left_has_no_partner(found):
+    groups = found.coarsen("xxxyyz", "uuuvvv")
+    assert set(groups.matching) == {"x", "y"}
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ("xx", "target_groups has 2 labels; the graph has 6 nodes"),
+        ({"a": 0}, "target_groups has no node 'b'"),
+        ({**dict.fromkeys("abcdef", 0), "g": 1}, "has 7 nodes"),
+        ([["a", "b"], ["c"]], "node 'd' is in no group"),
+        ([list("abc"), list("cdef")], "node 'c' is in more than one group"),
+        ([list("abcdef"), []], "group 1 is empty"),
+        ([list("abcdefg")], "names node 'g'"),
+    ],
+)
+def test_groups_that_are_none_are_refused(found, groups, message):
+    with pytest.raises(ParameterError, match=message):
+        found.coarsen(groups)
+
+
+def test_communities_do_not_depend_on_the_numbering():
+    club = karate_club()
+    first = find_communities(club)
+    order = np.random.default_rng(1).permutation(club.n_nodes)
+    again = find_communities(club.permuted(order))
+    np.testing.assert_array_equal(again.sizes, first.sizes)
+    alike = first.codes[order] == again.codes
+    assert alike.mean() > 0.9  # nodes that are images of each other may be exchanged
+    assert (np.diff(first.sizes) <= 0).all()
+
+
+def test_communities_of_a_graph_without_edges():
+    assert find_communities(Graph(3, [])).sizes.tolist() == [1, 1, 1]
+
+
+def test_a_shrunk_graph_counts_what_runs_between():
+    graph = Graph(5, [(0, 1), (1, 2), (0, 2), (2, 3), (3, 4)])
+    groups = find_communities(graph)
+    by_hand = type(groups)(np.array([0, 0, 0, 1, 1]), ("x", "y"))
+    small = shrink(graph, by_hand)
+    assert small.edges.tolist() == [[0, 1]]
+    assert small.edge_weights.tolist() == [pytest.approx(1 / 6)]
+    assert small.node_names == ("x", "y")
+    assert shrink(Graph(2, [(0, 1)]), type(groups)(np.array([0, 0]), ("x",))).n_edges == 0
+
+
+def test_json_holds_the_groups(found):
+    written = json.loads(json.dumps(found.coarsen("xxxyyy", "uuuvvv").as_json()))
+    assert written["target_groups"][0] == {"name": "x", "nodes": ["a", "b", "c"]}
+    assert written["matching"][0]["source"] == "v"
+    assert np.shape(written["attention"]) == (2, 2)
+
+
+def test_rings_of_the_barbell_correspond():
+    graph = barbell()
+    found = align(graph, graph)
+    groups = found.coarsen(RINGS, RINGS)
+    assert sorted(groups.matching.values()) == [0, 1]
+    assert groups.share_within == pytest.approx(1, abs=1e-3)
+
+
+def test_a_hierarchical_attention_finds_planted_groups():
+    graph = Graph.from_networkx(networkx.random_partition_graph([8, 7, 6], 0.7, 0.05, seed=2))
+    planted = np.repeat([0, 1, 2], [8, 7, 6])
+    order = np.random.default_rng(0).permutation(21)
+    copy = graph.permuted(order)
+    found = align(graph, copy, groups=(planted, planted[order]), restarts=3)
+    assert found.is_isomorphism
+    groups = found.coarsen()  # by the groups it was learned with
+    assert groups.matching == {0: 0, 1: 1, 2: 2}
+    np.testing.assert_array_equal(groups.target_groups.codes, planted)
+    by_itself = align(graph, copy, groups="communities", restarts=3)
+    assert by_itself.is_isomorphism
+    kept = found.reordered(np.argsort(order))
+    np.testing.assert_array_equal(kept.coarsen().source_groups.codes, planted)
+
+
+def test_groups_of_graphs_of_different_size():
+    large = Graph.from_networkx(networkx.random_partition_graph([8, 7], 0.8, 0.05, seed=1))
+    small = Graph(6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3)])
+    for target, source in ((small, large), (large, small)):
+        found = align(target, source, groups="communities", restarts=2)
+        np.testing.assert_allclose(found.attention.sum(axis=1), 1, atol=1e-6)
+        assert len(found.pairs) == 6
+
+
+def test_groups_that_cannot_be_meant():
+    graph = barbell()
+    with pytest.raises(ParameterError, match="groups must be 'communities' or a pair"):
+        align(graph, graph, groups="louvain")
+    with pytest.raises(ParameterError, match="groups of the source has 3 labels"):
+        align(graph, graph, groups=(RINGS, [0, 1, 1]))
+    with pytest.raises(ParameterError, match="groups need"):
+        align(graph, graph, groups="communities", noise=0)

@@ -120,6 +120,8 @@ class Method:
         _require("smoothing", self.smoothing, (int, float), minimum=0)
         if self.smoothing >= 1:
             raise ParameterError(f"smoothing must be below 1, not {self.smoothing!r}")
+        if self.symmetric not in (True, False):
+            raise ParameterError(f"symmetric must be True or False, not {self.symmetric!r}")
         self._check_curve()
         self._check_families()
 

@@ -260,6 +260,14 @@ def test_what_is_no_file(kind: str, tmp_path: Path):
     assert isinstance(caught.value, FileNotFoundError)
 
 
+def test_no_parameter_of_the_method_may_be_nested(parts):
+    description, arrays = parts
+    for name in description["method"]:
+        changed = copy.deepcopy(description)
+        changed["method"][name] = [[["auto"]]]
+        assert load(forged(changed, arrays)) is None, name
+
+
 def test_a_model_needs_sources(parts):
     description, arrays = parts
     nothing = {"baselines": arrays["baselines"][:0]}

@@ -98,9 +98,9 @@ def test_an_index_with_other_names_and_a_true_hash(finished: Path, names: str, t
         ddgk.open_run(copy).rows()
 
 
-@pytest.mark.parametrize("kind", ["nodes", "n_edges", "edges"])
+@pytest.mark.parametrize("kind", ["nodes", "n_edges", "edges", "places", "node_labels"])
 def test_packed_graphs_by_the_shape_of_nothing(kind: str):
-    content = pack_graphs([random_graph(seed) for seed in (1, 5, 8)], range(3), ())
+    content = pack_graphs(GRAPHS, range(3), ("node_labels", "edge_labels"))
     header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
     arrays = load(content) | {kind: np.empty((5 * 10**7, 0), dtype=np.int64)}
     if kind == "nodes":
@@ -134,6 +134,16 @@ def test_a_manifest_without_the_hash_of_its_encoders(finished: Path, tmp_path: P
     (copy / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(RunError, match=r"manifest\.json is damaged: KeyError"):
         ddgk.open_run(copy)
+
+
+def test_a_grid_of_more_rows_than_numbers_can_count(finished: Path, tmp_path: Path):
+    copy = tmp_path / "run"
+    shutil.copytree(finished, copy)
+    grid = json.loads((copy / "divergences" / "zarr.json").read_text())
+    grid["shape"][0] = 10**400
+    (copy / "divergences" / "zarr.json").write_text(json.dumps(grid))
+    with pytest.raises(RunError, match="does not describe the grid of this run"):
+        ddgk.open_run(copy).rows()
 
 
 def test_no_run_is_one_of_our_errors_and_the_builtin(tmp_path: Path):

@@ -113,6 +113,10 @@ def _check(arrays: dict[str, NDArray[Any]]) -> None:
     nodes, counts, edges = arrays["nodes"], arrays["n_edges"], arrays["edges"]
     whole = all(array.dtype == np.int64 for array in (nodes, counts, edges))
     # An array of shape (10**9, 0) takes no room in a file, but lists of that length do in memory.
+    if any(0 in array.shape[1:] for array in arrays.values()):
+        raise ValueError("an array has rows of nothing")
+    if arrays["places"].shape != nodes.shape:
+        raise ValueError("its lists differ in length")
     if not whole or (nodes.ndim, counts.ndim) != (1, 1) or edges.shape[1:] != (2,):
         raise ValueError("its arrays are of other kinds")
     if (nodes < 1).any() or (nodes > MOST_NODES).any() or nodes.sum() > MOST_NODES:

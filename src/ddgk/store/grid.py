@@ -53,7 +53,8 @@ class Grid:
         except (LookupError, TypeError, ValueError, RecursionError, AttributeError) as error:
             raise RunError(f"{where} is damaged: {shown(repr(error))}") from error
         # Rows may have been added a moment before the manifest was to say so.
-        if found != expected or not isinstance(n_rows, int) or n_rows < wanted:
+        fits = isinstance(n_rows, int) and wanted <= n_rows < 2**63
+        if found != expected or not fits:
             raise RunError(f"{where} does not describe the grid of this run; it was changed")
         return cls(
             folder, manifest, zarr.open_array(_store(folder), mode="r+" if writable else "r")

@@ -50,3 +50,10 @@ SYMMETRIC = {
     "two triangles": nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3)),
     "no edges": nx.empty_graph(5),
 }
+
+
+def contents(folder):
+    """Return what the files of a folder hold, by their paths."""
+    return {
+        path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
-from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -16,26 +15,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from ddgk.attributes import UNSEEN, learn_families
 from ddgk.divergence import Scorer, column_names, reported_channels
-from ddgk.embedding import embed, progress
-from ddgk.embedding.runs import Setting, embed_into, keep_model, stored_seed
+from ddgk.embedding import embed
+from ddgk.embedding.runs import Setting, embed_into, stored_seed
 from ddgk.embedding.tiles import memory_in_bytes
+from ddgk.embedding.training import train_model, train_model_in
 from ddgk.embedding.workers import count_threads
 from ddgk.encoder import Encoder
-from ddgk.engine import make_engine
+from ddgk.engine import engine_name, make_engine
 from ddgk.engine.problem import Engine
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation, explain, profiles
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph, as_graphs, stream_graphs
-from ddgk.method import PRESETS, Method
+from ddgk.method import Method, preset_method
 from ddgk.reading import Reader
-from ddgk.sources import choose
-from ddgk.store import StoredModel, identify_model, load_model, save_model
+from ddgk.sources import choose_sources
+from ddgk.store import StoredModel, load_model, save_model
 from ddgk.store.run import Run, is_run, load_from_run
 
 Path = str | PathLike[str]
-
-SOURCES_AT_ONCE = 32  # between two looks at the progress bar
 
 
 class DDGK(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -197,18 +195,15 @@ symmetric, precision
         method, policies = self._method(), self._policies()
         graphs = as_graphs(X, policies=policies)
         seed = self._seed(run)
-        chosen, indices = self._choose(graphs, policies, seed)
+        chosen, indices = choose_sources(graphs, self.sources, self.n_sources, seed, policies)
         families = learn_families([*graphs, *chosen], method.families)
         reader = Reader(method.relation, families, self.unseen_labels, method.surroundings)
-        scorer = Scorer(method, reader, self._engine(method), seed)
+        scorer, verbose = Scorer(method, reader, self._engine(method), seed), bool(self.verbose)
         if run is None:
-            model = self._train(scorer, chosen)
+            model = train_model(scorer, chosen, verbose)
         else:
-            empty = StoredModel(method, reader, seed, (), np.empty(0))
-            expected = identify_model(empty) | {"sources": [graph.digest for graph in chosen]}
-            del expected["encoders"]
-            train = partial(self._train, scorer, chosen)
-            model = keep_model(run, expected, train, self._parameters(), if_busy)
+            parameters = self._parameters()
+            model = train_model_in(run, scorer, chosen, parameters, if_busy, verbose)
         self._adopt(model)
         self.source_indices_ = indices
         return self
@@ -367,15 +362,6 @@ symmetric, precision
         tags.no_validation = True
         return tags
 
-    def _train(self, scorer: Scorer, chosen: Sequence[Graph]) -> StoredModel:
-        encoders: list[Encoder] = []
-        with progress("Training", len(chosen), "sources", bool(self.verbose)) as advance:
-            for first in range(0, len(chosen), SOURCES_AT_ONCE):
-                encoders += scorer.encode(chosen[first : first + SOURCES_AT_ONCE])
-                advance(len(encoders) - first)
-        baselines = scorer.baselines(encoders)
-        return StoredModel(scorer.method, scorer.reader, scorer.seed, tuple(encoders), baselines)
-
     def _seed(self, run: Path | None) -> int:
         """Draw the seed; where none was asked for, a run goes on with its own."""
         kept = None if run is None or self.random_state is not None else stored_seed(run)
@@ -384,7 +370,7 @@ symmetric, precision
 
     def _embed_into(self, run: Path, graphs: Iterable[Graph], add: bool, if_busy: str) -> Run:
         setting = Setting(
-            engine=self._engine_name(),
+            engine=engine_name(self.engine, self.device),
             device=self.device,
             n_jobs=self.n_jobs,
             max_memory=memory_in_bytes(self.max_memory),
@@ -396,18 +382,9 @@ symmetric, precision
         model = replace(self._model, reader=reader)
         return embed_into(run, model, self._parameters(), graphs, setting)
 
-    def _engine_name(self) -> str:
-        if self.engine != "auto":
-            return self.engine
-        return "fused" if self.device == "cpu" else "torch"
-
     def _method(self) -> Method:
-        if self.preset not in PRESETS:
-            listed = ", ".join(map(repr, PRESETS))
-            raise ParameterError(f"preset must be one of {listed}, not {self.preset!r}")
         given = {field.name: getattr(self, field.name) for field in fields(Method)}
-        changes = {name: value for name, value in given.items() if value is not None}
-        return PRESETS[self.preset].changed(**changes)
+        return preset_method(self.preset, given)
 
     def _policies(self) -> Policies:
         if self.unseen_labels not in UNSEEN:
@@ -430,27 +407,6 @@ symmetric, precision
         model = self._model
         reader = replace(model.reader, unseen=self.unseen_labels)
         return Scorer(model.method, reader, self._engine(model.method), model.seed)
-
-    def _choose(
-        self, graphs: list[Graph], policies: Policies, seed: int
-    ) -> tuple[list[Graph], NDArray[np.int64] | None]:
-        """Return the sources, and their positions where they are among the fitted graphs."""
-        if isinstance(self.sources, str):
-            if not isinstance(self.n_sources, int | np.integer) or self.n_sources < 1:
-                raise ParameterError(
-                    f"n_sources must be a whole number of at least 1, not {self.n_sources!r}"
-                )
-            positions = choose(graphs, self.sources, int(self.n_sources), seed)
-        elif all(isinstance(source, int | np.integer) for source in self.sources):
-            positions = [int(source) for source in self.sources]
-            outside = [p for p in positions if not 0 <= p < len(graphs)]
-            if outside or not positions:
-                raise ParameterError(
-                    f"sources must be positions 0..{len(graphs) - 1}, not {outside or positions!r}"
-                )
-        else:
-            return as_graphs(self.sources, policies=policies), None
-        return [graphs[p] for p in positions], np.asarray(positions, dtype=np.int64)
 
     def _adopt(self, model: StoredModel) -> None:
         """Become a fitted model."""

@@ -260,3 +260,16 @@ PRESETS: dict[str, Method] = {
         scores="tanh", curve=(599,), window=10, coefficients=0.0, output="total", baseline="none"
     ),
 }
+
+
+def preset_method(preset: str, changes: Mapping[str, Any]) -> Method:
+    """Return a preset with what was changed; None means as the preset says.
+
+    >>> preset_method("paper", {"rate": 0.1, "scores": None}).rate
+    0.1
+    """
+    if preset not in PRESETS:
+        listed = ", ".join(map(repr, PRESETS))
+        raise ParameterError(f"preset must be one of {listed}, not {preset!r}")
+    given = {name: value for name, value in changes.items() if value is not None}
+    return PRESETS[preset].changed(**given)

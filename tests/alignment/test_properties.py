@@ -93,7 +93,9 @@ def test_a_renumbered_copy_is_found(given_graph):
     graph, order = given_graph
     found = align(graph, graph.permuted(order))
     assert found.is_isomorphism
-    assert found.divergence == pytest.approx(0, abs=1e-6)
+    # An encoder learns nodes that could change places nearly alike, not quite.
+    renumbered = bool((order[found.pairs[:, 1]] == found.pairs[:, 0]).all())
+    assert found.divergence == pytest.approx(0, abs=1e-9 if renumbered else 1e-6)
 
 
 @settings(max_examples=30)

@@ -8,12 +8,21 @@ from ddgk.errors import MissingExtraError, ParameterError
 ENGINES = ("auto", "fused", "torch")
 
 
+def engine_name(name: str, device: str) -> str:
+    """Say which engine "auto" is: the fused one on the CPU, and torch on every other device.
+
+    >>> engine_name("auto", "cuda"), engine_name("torch", "cpu")
+    ('torch', 'torch')
+    """
+    if name != "auto":
+        return name
+    return "fused" if device == "cpu" else "torch"
+
+
 def make_engine(
     name: str = "auto", *, precision: str = "float32", device: str = "cpu", threads: int = 1
 ) -> Engine:
     """Return the engine of that name; its library is imported here and not before.
-
-    "auto" is the fused engine on the CPU and torch on every other device.
 
     Examples
     --------
@@ -26,7 +35,7 @@ def make_engine(
         raise ParameterError(
             f"the fused engine runs on the CPU, not on {device!r}; pass engine='torch'"
         )
-    if name == "torch" or device != "cpu":
+    if engine_name(name, device) == "torch":
         try:
             from ddgk.engine.torch import TorchEngine
         except ModuleNotFoundError as error:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Protocol
 
+from ddgk.errors import DDGKError, RunError, shown
+
 TEMPORARY = ".writing-"  # how names of files begin that are not complete
 
 
@@ -35,6 +37,26 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
         os.unlink(temporary)
         raise
     _sync_folder(path.parent)
+
+
+@contextmanager
+def naming_damage(name: str) -> Iterator[None]:
+    """Turn whatever damaged content raises while it is read into an error that names the file."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
+    except (
+        SafetensorError,
+        DDGKError,
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        TypeError,
+        ValueError,
+        RecursionError,
+    ) as error:
+        raise RunError(f"{name} is damaged: {shown(str(error))}") from error
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import DDGKError, RunError, shown
 from ddgk.graphs.graph import Graph, describe
+from ddgk.store.files import naming_damage
 from ddgk.store.models import label_as_json, label_from_json
 
 MOST_NODES = 1 << 22  # far beyond what a pair can be trained on, and what a forger may ask for
@@ -63,24 +63,12 @@ def pack_graphs(graphs: Sequence[Graph], places: Sequence[int], families: Sequen
 
 def unpack_graphs(content: bytes, name: str) -> tuple[list[Graph], list[int]]:
     """Undo `pack_graphs`; name: the file's, for messages."""
-    from safetensors import SafetensorError
     from safetensors.numpy import load
 
-    try:
+    with naming_damage(name):
         arrays = load(content)
         described = json.loads(_metadata(content)["ddgk"])
         return _graphs(arrays, described), arrays["places"].tolist()
-    except (
-        SafetensorError,
-        DDGKError,
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-        RecursionError,
-    ) as error:
-        raise RunError(f"{name} is damaged: {shown(str(error))}") from error
 
 
 def _metadata(content: bytes) -> Any:

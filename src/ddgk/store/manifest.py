@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import RunError, shown
-from ddgk.store.files import Folder
+from ddgk.store.files import Folder, naming_damage
 from ddgk.tiling import Plan, TileShape
 
 FORMAT = 1
@@ -217,7 +217,6 @@ class Index:
 
 def read_index(folder: Folder, manifest: Manifest, number: int) -> Index:
     """Read the index of a batch; everything in it is checked against the manifest."""
-    from safetensors import SafetensorError
     from safetensors.numpy import load
 
     batch, where = manifest.batches[number], f"{folder.address}/{index_name(number)}"
@@ -227,7 +226,7 @@ def read_index(folder: Folder, manifest: Manifest, number: int) -> Index:
         raise RunError(f"{where} is missing; the run cannot be continued without it") from None
     if hashlib.sha256(content).hexdigest() != batch.sha256:
         raise RunError(f"{where} is damaged: its checksum does not match")
-    try:
+    with naming_damage(where):
         arrays = load(content)
         names = json.loads(arrays.pop("names").tobytes())
         index = Index(**arrays, names=names)
@@ -241,15 +240,6 @@ def read_index(folder: Folder, manifest: Manifest, number: int) -> Index:
         inside = (index.rows >= 0) & (index.rows < manifest.plan.n_rows)
         if not inside.all() or (index.sizes < 1).any():
             raise ValueError("it names rows that do not exist")
-    except (
-        SafetensorError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-        RecursionError,
-    ) as error:
-        raise RunError(f"{where} is damaged: {shown(str(error))}") from error
     return index
 
 

@@ -49,12 +49,25 @@ def chunks(folder):
     return {path.name: path.read_bytes() for path in (folder / "divergences").glob("c.*")}
 
 
+def stored(folder):
+    """Count the tiles that are stored, without asking the run."""
+    return sum(1 for _ in (folder / "divergences").glob("c.*"))
+
+
+def wait_for_a_random_moment(folder, rng):
+    """Wait up to .9 s, but for no more than two new tiles: a fast machine must not finish first."""
+    before, moment = stored(folder), time.monotonic() + rng.uniform(0.0, 0.9)
+    while time.monotonic() < moment and stored(folder) < before + 2:
+        time.sleep(0.002)
+    time.sleep(rng.uniform(0.0, 0.03))
+
+
 def kill_and_resume(folder, n_kills, n_workers, rng):
     """Kill a run at random moments, resume it each time, and count what every kill cost."""
     lost = []
     for _ in range(n_kills):
         process = processes.start(folder, n_workers)
-        time.sleep(rng.uniform(0.0, 0.9))
+        wait_for_a_random_moment(folder, rng)
         process.send_signal(signal.SIGKILL)
         output, errors = process.communicate()
         assert output == "", "it was finished before the last kill"

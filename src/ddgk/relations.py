@@ -44,14 +44,12 @@ class Relation:
         """
         if not sparse.issparse(self.matrix):
             return block_sums(self.matrix[partition.representatives], partition)
-        rows = self.matrix[partition.representatives].tocoo()
-        columns = partition.classes[rows.col]
-        order = np.lexsort((rows.data, columns, rows.row))
-        shape = (partition.n_classes, partition.n_classes)
-        # Duplicates are added one after the other, in this canonical order.
-        return sparse.coo_array(
-            (rows.data[order], (rows.row[order], columns[order])), shape
-        ).tocsr()
+        stands_for_class = np.zeros(len(partition.classes), dtype=bool)
+        stands_for_class[partition.representatives] = True
+        tails = np.repeat(np.arange(len(partition.classes)), np.diff(self.matrix.indptr))
+        kept = stands_for_class[tails]
+        rows, columns = partition.classes[tails[kept]], partition.classes[self.matrix.indices[kept]]
+        return _compressed(rows, columns, self.matrix.data[kept], partition.n_classes)
 
     def entropies(self, partition: Partition) -> NDArray[np.float64]:
         """Return what even a perfect prediction costs a node of each class, (2, n_classes).
@@ -60,13 +58,26 @@ class Relation:
 
         Zero where B is binary; for soft B this is subtracted, so that 0 is perfect.
         """
+        if sparse.issparse(self.matrix) and not (self.matrix.data % 1).any():
+            return np.zeros((2, partition.n_classes))
         rows = self.matrix[partition.representatives]
-        if sparse.issparse(rows):
-            if np.isin(rows.data, (0.0, 1.0)).all():
-                return np.zeros((2, partition.n_classes))
-            rows = rows.toarray()
-        rows = np.sort(rows, axis=1)
+        rows = np.sort(rows.toarray() if sparse.issparse(rows) else rows, axis=1)
         return np.stack([_entropy(rows).sum(axis=1), _entropy(1 - rows).sum(axis=1)])
+
+
+def _compressed(
+    rows: NDArray[np.int64], columns: NDArray[np.int64], values: NDArray[np.float64], n: int
+) -> Any:
+    """Return an (n, n) sparse array; entries of one place are added in an order of their own."""
+    order = np.lexsort((values, columns, rows))
+    rows, columns, values = rows[order], columns[order], values[order]
+    begins = np.ones(len(rows), dtype=bool)
+    begins[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])
+    firsts = np.flatnonzero(begins)
+    sums = np.add.reduceat(values, firsts) if len(firsts) else values
+    ends = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(rows[firsts], minlength=n), out=ends[1:])
+    return sparse.csr_array((sums, columns[firsts], ends), (n, n))
 
 
 def _entropy(share: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -87,11 +98,10 @@ def node_to_edges(graph: Graph) -> Relation:
         )
     tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
     both = np.concatenate([weights, weights])
-    shape = (graph.n_nodes, graph.n_nodes)
-    matrix = sparse.csr_array((both, (tails, heads)), shape=shape)
-    matrix.sort_indices()
-    codes = np.unique(both, return_inverse=True)[1].astype(np.int64)
-    return Relation(matrix, Arcs(tails, heads, codes))
+    codes = np.zeros(len(both), dtype=np.int64)
+    if graph.edge_weights is not None:
+        codes += np.unique(both, return_inverse=True)[1]
+    return Relation(_compressed(tails, heads, both, graph.n_nodes), Arcs(tails, heads, codes))
 
 
 def closeness(graph: Graph) -> Relation:

@@ -22,7 +22,7 @@ ROWS = [
     ["divergence", "tiling"],
     ["explanation", "store"],
     ["embedding"],
-    ["kernel", "alignment", "sources"],
+    ["kernel", "alignment", "sources", "transformer"],
     ["estimator"],
     ["plots"],
     ["cli"],

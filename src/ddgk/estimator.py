@@ -9,9 +9,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from ddgk.attributes import UNSEEN, learn_families
 from ddgk.divergence import Scorer, column_names, reported_channels
@@ -32,11 +29,12 @@ from ddgk.reading import Reader
 from ddgk.sources import choose_sources
 from ddgk.store import StoredModel, load_model, save_model
 from ddgk.store.run import Run, is_run, load_from_run
+from ddgk.transformer import Transformer, draw_seed
 
 Path = str | PathLike[str]
 
 
-class DDGK(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class DDGK(Transformer):
     """Deep Divergence Graph Kernels: describe graphs by how far they are from a few source graphs.
 
     `fit` chooses sources among the graphs and trains a small encoder for each; `transform` learns,
@@ -63,7 +61,7 @@ symmetric, precision
         GPUs. Results agree but for rounding. "auto": fused on the CPU, torch elsewhere.
     device : str
         "cpu", or "cuda" for the torch engine on a GPU.
-    random_state : int, RandomState instance or None
+    random_state : int, numpy RandomState or Generator, or None
         Seed of the choice of sources and of the starts.
     n_jobs : int or None
         Threads. Results do not depend on it.
@@ -215,7 +213,7 @@ symmetric, precision
         run: Path | None = None,
         add: bool = False,
         if_busy: str = "wait",
-    ) -> NDArray[np.float64]:
+    ) -> Any:
         """Embed graphs.
 
         Parameters
@@ -232,19 +230,17 @@ symmetric, precision
 
         Returns
         -------
-        array of shape (n_graphs, n_sources * n_channels * n_steps)
-            A graph's row does not depend on the other graphs, nor on the run it was computed in.
+        array of shape (n_graphs, n_sources * n_channels * n_steps), or a data frame of it
+            (`set_output`). A graph's row does not depend on the other graphs, nor on the run it
+            was computed in.
         """
-        check_is_fitted(self)
+        self.check_fitted()
         if run is not None:
             stream = stream_graphs(X, policies=self._policies())
-            return self._embed_into(run, stream, add, if_busy).rows()
-        graphs = as_graphs(X, policies=self._policies())
-        model = self._model
-        grid = embed(
-            self._scorer(), graphs, model.encoders, model.baselines, verbose=bool(self.verbose)
-        )
-        return grid.reshape(len(graphs), -1)
+            rows = self._embed_into(run, stream, add, if_busy).rows()
+        else:
+            rows = self._rows(as_graphs(X, policies=self._policies()))
+        return self.arrange(rows, self.get_feature_names_out())
 
     def fit_transform(
         self,
@@ -253,7 +249,7 @@ symmetric, precision
         *,
         run: Path | None = None,
         if_busy: str = "wait",
-    ) -> NDArray[np.float64]:
+    ) -> Any:
         """Fit, then embed the same graphs; see `fit` and `transform` for what a run is.
 
         Examples
@@ -292,7 +288,7 @@ symmetric, precision
         ...     print(run.n_graphs, [block.shape for block in run.blocks()])
         6 [(6, 72)]
         """
-        check_is_fitted(self)
+        self.check_fitted()
         return self._embed_into(run, stream_graphs(X, policies=self._policies()), add, if_busy)
 
     def explain(self, graph: Any, source: int) -> Explanation:
@@ -324,19 +320,19 @@ symmetric, precision
         array of shape (n_nodes, n_sources * n_channels * n_steps)
             Nodes of different graphs can be compared, since the sources are the same.
         """
-        check_is_fitted(self)
+        self.check_fitted()
         found = profiles(self._scorer(), self._one(graph), list(self._model.encoders))
         return found.reshape(len(found), -1)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Name the columns: source, channel, step."""
-        check_is_fitted(self)
+        self.check_fitted()
         names = column_names(len(self.sources_), self.channels_, self.steps_)
         return np.asarray(names, dtype=np.object_)
 
     def save(self, path: Path) -> None:
         """Write the fitted model to a file; nothing is left half-written under that name."""
-        check_is_fitted(self)
+        self.check_fitted()
         save_model(path, self._model, self._parameters())
 
     @classmethod
@@ -356,17 +352,16 @@ symmetric, precision
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.no_validation = True
-        return tags
-
     def _seed(self, run: Path | None) -> int:
         """Draw the seed; where none was asked for, a run goes on with its own."""
         kept = None if run is None or self.random_state is not None else stored_seed(run)
-        drawn = int(check_random_state(self.random_state).randint(2**31 - 1))
+        drawn = draw_seed(self.random_state)
         return drawn if kept is None else kept
+
+    def _rows(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
+        scorer, model = self._scorer(), self._model
+        grid = embed(scorer, graphs, model.encoders, model.baselines, verbose=bool(self.verbose))
+        return grid.reshape(len(graphs), -1)
 
     def _embed_into(self, run: Path, graphs: Iterable[Graph], add: bool, if_busy: str) -> Run:
         setting = Setting(
@@ -403,7 +398,7 @@ symmetric, precision
         )
 
     def _scorer(self) -> Scorer:
-        check_is_fitted(self)
+        self.check_fitted()
         model = self._model
         reader = replace(model.reader, unseen=self.unseen_labels)
         return Scorer(model.method, reader, self._engine(model.method), model.seed)
@@ -427,7 +422,7 @@ symmetric, precision
         return as_graph(graph, policies=self._policies())
 
     def _encoder(self, source: int) -> Encoder:
-        check_is_fitted(self)
+        self.check_fitted()
         encoders = self._model.encoders
         if not isinstance(source, int | np.integer) or not 0 <= source < len(encoders):
             raise ParameterError(f"source must be 0..{len(encoders) - 1}, not {source!r}")

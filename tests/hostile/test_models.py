@@ -20,6 +20,7 @@ from safetensors.numpy import load_file, save
 
 from ddgk import DDGK, Graph
 from ddgk.errors import DDGKError, ModelFileError, ModelNotFoundError
+from ddgk.store.models import seal
 from hostility import json_values, judged, little_memory
 from specimens import random_graph
 
@@ -46,10 +47,8 @@ def parts(tmp_path_factory):
 
 def forged(description, arrays) -> bytes:
     """Write a model with a true checksum, whatever it describes."""
-    from ddgk.store.models import _checksum
-
     if isinstance(description, dict):
-        description = description | {"sha256": _checksum(arrays)}
+        description = description | {"sha256": seal(description, arrays)}
     return save(arrays, {"ddgk": json.dumps(description)})
 
 

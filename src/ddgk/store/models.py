@@ -56,8 +56,8 @@ def save_model(path: str | os.PathLike[str], model: StoredModel, parameters: Any
         "unseen": model.reader.unseen,
         "families": [_family_as_json(family) for family in model.reader.families],
         "sources": [_source_as_json(encoder) for encoder in model.encoders],
-        "sha256": _checksum(arrays),
     }
+    description["sha256"] = seal(description, arrays)
     write_atomically(Path(path), save(arrays, {"ddgk": json.dumps(description)}))
 
 
@@ -103,7 +103,7 @@ def load_model(path: str | os.PathLike[str]) -> tuple[StoredModel, dict[str, Any
     try:
         description = json.loads(text)
         _check_format(description, path)
-        if description["sha256"] != _checksum(arrays):
+        if description["sha256"] != seal(description, arrays):
             raise ModelFileError(f"{os.fspath(path)!r} is damaged: its checksum does not match")
         return _model_from(description, arrays), _parameters_from(description["parameters"])
     except ModelFileError:
@@ -131,6 +131,13 @@ def _check_format(description: Any, path: str | os.PathLike[str]) -> None:
             f"{os.fspath(path)!r} was saved by ddgk {str(description.get('ddgk'))[:30]}, whose "
             f"format {str(number)[:30]} is newer than {FORMAT}; upgrade ddgk"
         )
+
+
+def seal(description: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return the checksum of a file: of its description, but for the checksum, and its arrays."""
+    said = {name: value for name, value in description.items() if name != "sha256"}
+    text = json.dumps(said, sort_keys=True) + _checksum(arrays)
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _checksum(arrays: Mapping[str, NDArray[Any]]) -> str:

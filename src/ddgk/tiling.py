@@ -17,15 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 LANES = 8  # targets of one source that engines train side by side
 MOST_ROWS = 1024
 WANTED_SECONDS = 3.0  # of a tile: long against the few hundredths it takes to store one
-WANTED_TILES = 16  # so that workers end at about the same time
-SHORTEST_SECONDS = 0.7  # below which storing a tile would be felt
+WANTED_TILES = 32  # so that workers end at about the same time
+SHORTEST_SECONDS = 0.5  # below which storing a tile would be felt
 LONGEST_SECONDS = 30.0  # of the dearest one: what a power cut or an impatient user may cost
 
 # Seconds of a pair at 60 steps on one core, measured: alone, per target node, per pair of target
 # nodes, per target and source node. Only their proportions matter beyond the size of tiles.
 STEPS = 60
 ALONE, PER_NODE, PER_SQUARE, PER_PRODUCT = 5e-5, 1.2e-5, 1.4e-7, 3e-7
-READING = 1.5e-3  # of a target, once in each tile
+READING = 8e-4  # of a target, once in each tile
 
 
 @dataclass(frozen=True)

@@ -135,7 +135,7 @@ def _description(manifest: Manifest) -> bytes:
         filters=None,
         serializer=BytesCodec(endian="little"),
         compressors=[
-            BloscCodec(cname="zstd", clevel=1, shuffle="shuffle", typesize=BYTES_OF_A_NUMBER),
+            BloscCodec(cname="lz4", clevel=1, shuffle="shuffle", typesize=BYTES_OF_A_NUMBER),
             Crc32cCodec(),
         ],
         chunk_key_encoding={"name": "default", "separator": "."},

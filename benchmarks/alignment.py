@@ -1,6 +1,6 @@
 """How often alignments are right, and how long they take, beside POT and pygmtools.
 
-    python benchmarks/alignment.py --graphs 100 --seeds 3
+    python benchmarks/alignment.py --graphs 100 --seeds 3 --damaged-graphs 25 --damaged-seeds 1
 
 Table 1: node-permuted copies, structure only. EC: share of the target's edges mapped onto edges of
 the source; exact: share of pairs with EC 1. Table 2: the copy damaged, with and without node
@@ -262,15 +262,15 @@ def show_permuted(name: str, arguments: argparse.Namespace) -> None:
 
 def show_damaged(name: str, arguments: argparse.Namespace, *, labelled: bool) -> None:
     kind = "with node labels" if labelled else "structure only"
-    print(
-        f"\n### {name}: damaged copies, {kind}, {arguments.graphs} graphs, {arguments.seeds} seeds"
-    )
+    n_graphs = arguments.damaged_graphs or arguments.graphs
+    n_seeds = arguments.damaged_seeds or arguments.seeds
+    print(f"\n### {name}: damaged copies, {kind}, {n_graphs} graphs, {n_seeds} seed(s)")
     print("\nNodes correct up to automorphism, and in brackets EC.\n")
     print(f"| method | {' | '.join(DAMAGES)} | CPU ms per pair |")
     print("|---|" + "---|" * (len(DAMAGES) + 1))
     rows: dict[str, dict[str, list[Row]]] = {}
-    for seed in range(arguments.seeds):
-        graphs = draw(name, arguments.graphs, seed)
+    for seed in range(n_seeds):
+        graphs = draw(name, n_graphs, seed)
         taking_part = aligners(arguments, graphs, labelled=labelled)
         for damage in DAMAGES:
             rng = np.random.default_rng(200 + seed)
@@ -300,6 +300,8 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--graphs", type=int, default=100, help="of every set")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--damaged-graphs", type=int, help="of every set, if not as many")
+    parser.add_argument("--damaged-seeds", type=int, help="if not as many")
     parser.add_argument("--restarts", type=int, default=8, help="at most, ours and the peers'")
     parser.add_argument("--sources", type=int, default=8, help="of the model behind profiles")
     parser.add_argument("--peer-seeds", type=int, help="run the peers on so many seeds only")

@@ -6,10 +6,10 @@
     python benchmarks/runs.py memory --counts 10000 30000 100000
 
 Graphs are generated: random trees of 10 to 30 nodes with a few edges more and five node labels,
-against 16 sources, the default method. Workers are timed side by side, in turns, each run in an
-empty folder after the compiled code is loaded; the ratio is that of the medians. Overhead is the
-share of a run's time with one worker that is not spent in the method itself. Memory is the peak of
-a process that takes the graphs from a generator and reads the rows back by blocks.
+against 16 sources, the default method. Workers are timed in turns, each run in a process of its own
+and an empty folder, after the compiled code is loaded; the ratio is that of the medians. Overhead
+is the share of a run's time with one worker that is not spent in the method itself. Memory is the
+peak of a process that takes the graphs from a generator and reads the rows back by blocks.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -67,33 +67,34 @@ def timed(model: ddgk.DDGK, made: list[ddgk.Graph]) -> float:
         return time.perf_counter() - began
 
 
-def compare_workers(count: int, repeats: int) -> dict[str, Any]:
-    """Time one and two threads, and one and two processes of a Dask cluster, in turns."""
+def time_once(kind: str, n_workers: int, count: int) -> float:
+    """Time one run in this process, by threads or by the processes of a Dask cluster."""
+    made, model = list(graphs(count)), fitted()
+    if kind == "threads":
+        return timed(model.set_params(n_jobs=n_workers), made)
     from distributed import Client, LocalCluster
 
-    made, model = list(graphs(count)), fitted()
+    with (
+        LocalCluster(
+            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
+        ) as cluster,
+        Client(cluster) as client,
+        joblib.parallel_config("dask", client=client),
+    ):
+        timed(model, made[:400])  # the workers load the compiled code
+        return timed(model, made)
+
+
+def compare_workers(count: int, repeats: int) -> dict[str, Any]:
+    """Time one and two threads, and one and two processes, in turns, each in its own process."""
     found: dict[str, list[float]] = {}
-
-    def note(name: str, run: Callable[[], float]) -> None:
-        found.setdefault(name, []).append(run())
-        print(f"  {name}: {found[name][-1]:.1f} s", flush=True)
-
-    clusters = [
-        LocalCluster(n_workers=n, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
-        for n in (1, 2)
-    ]
-    clients = [Client(cluster, set_as_default=False) for cluster in clusters]
-    for client in clients:
-        with joblib.parallel_config("dask", client=client):
-            timed(model, made[:400])  # the workers load the compiled code
     for _ in range(repeats):
-        for n, client in zip((1, 2), clients, strict=True):
-            note(f"threads {n}", lambda n=n: timed(model.set_params(n_jobs=n), made))
-            with joblib.parallel_config("dask", client=client):
-                note(f"processes {n}", lambda: timed(model, made))
-    for client, cluster in zip(clients, clusters, strict=True):
-        client.close()
-        cluster.close()
+        for kind, n in (("threads", 1), ("processes", 1), ("threads", 2), ("processes", 2)):
+            words = [sys.executable, __file__, "time", "--graphs", str(count)]
+            words += ["--workers", kind, "--jobs", str(n)]
+            said = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
+            found.setdefault(f"{kind} {n}", []).append(float(said))
+            print(f"  {kind} {n}: {float(said):.1f} s", flush=True)
     seconds = {name: statistics.median(times) for name, times in found.items()}
     for kind in ("threads", "processes"):
         one, two = seconds[f"{kind} 1"], seconds[f"{kind} 2"]
@@ -199,16 +200,20 @@ def draw(seconds: dict[str, float], memories: list[dict[str, float]], path: Path
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    kinds = ["all", "workers", "overhead", "memory", "one"]
+    kinds = ["all", "workers", "overhead", "memory", "time", "one"]
     parser.add_argument("what", nargs="?", default="all", choices=kinds)
     parser.add_argument("--graphs", type=int, default=6000)
     parser.add_argument("--counts", type=int, nargs="+", default=[10_000, 30_000, 100_000])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--workers", default="threads", choices=("threads", "processes"))
     parser.add_argument("--figure", type=Path, default=FIGURE)
     given = parser.parse_args()
     if given.what == "one":
         print(json.dumps(measure_memory(given.graphs, given.jobs)))
+        return
+    if given.what == "time":
+        print(time_once(given.workers, given.jobs, given.graphs))
         return
     seconds, memories = None, None
     if given.what in ("all", "workers"):

@@ -24,7 +24,7 @@ ROWS = [
     ["embedding"],
     ["kernel", "alignment", "sources"],
     ["estimator"],
-    ["plots"],
+    ["evaluation", "plots"],
     ["cli"],
 ]
 ROW = {module: row for row, modules in enumerate(ROWS) for module in modules}

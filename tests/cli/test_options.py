@@ -2,7 +2,7 @@ import inspect
 
 import pytest
 
-from ddgk import plots
+from ddgk import plots, sources
 from ddgk.alignment.views import VIEWS
 from ddgk.attributes import FAMILIES, UNSEEN
 from ddgk.cli import options
@@ -16,7 +16,7 @@ from ddgk.method import CHOICES, PRESETS
 def test_choices_are_those_of_the_library():
     figures = {"detail": tuple(word for word in plots.CHOICES["detail"] if word != "auto")}
     library = CHOICES | policies.CHOICES | figures | {"unseen_labels": UNSEEN, "if_busy": IF_BUSY}
-    library |= {"preset": tuple(PRESETS)}
+    library |= {"preset": tuple(PRESETS), "choose": sources.CHOICES}
     for name, allowed in options.CHOICES.items():
         if name not in ("attributes", "groups"):
             assert sorted(allowed) == sorted(library[name]), name
@@ -36,7 +36,7 @@ def test_options_of_embed_are_called_as_in_the_library():
     own = {"ctx", "graphs", "out", "seed", "jobs", "force", "quiet", "model", "save_model"}
     own |= {"run", "add", "if_busy", "cluster"}  # of a call, not of a model
     reading = {"node_labels", "edge_labels", "attributes"}
-    named = set(inspect.signature(embed).parameters) - own - reading - {"sources"}
+    named = set(inspect.signature(embed).parameters) - own - reading - {"sources", "choose"}
     assert named <= known
 
 

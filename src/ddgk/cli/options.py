@@ -13,6 +13,7 @@ import typer
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "preset": ("default", "paper", "authors"),
+    "choose": ("random", "sizes", "farthest", "facility"),
     "relation": ("node_to_edges", "closeness"),
     "scores": ("linear", "tanh"),
     "reverse": ("tied", "free"),

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.evaluation.machines import predict
 from ddgk.evaluation.representations import Kernel, Positions, Representation
 
 Classes = NDArray[np.int64]
@@ -22,9 +23,6 @@ N_INNER = 5
 SAMPLE = 1000
 N_FINALISTS = 3
 N_FINAL_SPLITS = 2
-
-# Columns which hardly separate the classes make the solver turn in circles at a large penalty.
-MOST_ITERATIONS = 200_000
 
 Candidate = tuple[Kernel, float]
 Split = tuple[Positions, Positions]
@@ -97,23 +95,12 @@ def ranked(
 
 
 def machine_accuracies(
-    kernel: Kernel, penalties: Iterable[float], classes: Classes, train: Positions, test: Positions
+    kernel: Kernel, penalties: Sequence[float], classes: Classes, train: Positions, test: Positions
 ) -> list[float]:
     """Fit a machine for each penalty and return their accuracies on `test`."""
-    from sklearn import config_context
-    from sklearn.exceptions import ConvergenceWarning
-    from sklearn.svm import SVC
-
     known, asked = kernel(train, train), kernel(test, train)
-    found = []
-    with warnings.catch_warnings(), config_context(skip_parameter_validation=True):
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        for penalty in penalties:
-            machine = SVC(
-                C=penalty, kernel="precomputed", max_iter=MOST_ITERATIONS, cache_size=500
-            ).fit(known, classes[train])
-            found.append(float(np.mean(machine.predict(asked) == classes[test])))
-    return found
+    found = predict(known, classes[train], asked, penalties)
+    return [float(share) for share in (found == classes[test]).mean(axis=1)]
 
 
 def inner_splits(classes: Classes, train: Positions, seed: int) -> list[Split]:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ddgk import __version__
-from ddgk.cli import align, datasets, demo, embed, status
+from ddgk.cli import align, datasets, demo, embed, experiment, status
 from ddgk.cli.failures import Commands, stop
 
 app = typer.Typer(
@@ -23,6 +23,7 @@ app.command()(embed.embed)
 app.command()(status.status)
 app.command()(align.align)
 app.add_typer(datasets.datasets, name="datasets")
+app.add_typer(experiment.experiment, name="experiment")
 
 
 def _show_version(wanted: bool) -> None:
@@ -46,6 +47,7 @@ def describe(
     ddgk status DIR                       how far a run with --run DIR is
     ddgk align a.gml b.gml                match the nodes of two graphs
     ddgk datasets list                    what graphs there are
+    ddgk experiment clustering            the paper's experiments, again
     """  # noqa: D301, D400
 
 

@@ -67,6 +67,32 @@ def numbers(text: str | None) -> tuple[int, ...] | None:
         raise typer.BadParameter(f"must be numbers such as 1,2,5, not {text!r}") from None
 
 
+def seeds(text: str | None) -> tuple[int, ...] | None:
+    """Read seeds separated by commas.
+
+    >>> seeds("0,1,2")
+    (0, 1, 2)
+    """
+    found = numbers(text)
+    if found is not None and (len(set(found)) < len(found) or min(found) < 0):
+        raise typer.BadParameter(f"must be different numbers from 0 on, not {text!r}")
+    return found
+
+
+def shares(text: str | None) -> tuple[float, ...] | None:
+    """Read whole percentages that ascend to 100, as shares.
+
+    >>> shares("5,20,100")
+    (0.05, 0.2, 1.0)
+    """
+    found = numbers(text)
+    if found is None:
+        return None
+    if list(found) != sorted(set(found)) or found[0] < 1 or found[-1] != 100:
+        raise typer.BadParameter(f"must ascend from 1 at least to 100, not {text!r}")
+    return tuple(percent / 100 for percent in found)
+
+
 def family_names(text: str | None) -> str | tuple[str, ...] | None:
     """Read "auto", "none", or names separated by commas.
 

@@ -1,4 +1,4 @@
-"""The paper's section 5.2, cross-graph attention: barbells and the karate club."""
+"""The paper's section 5.1, cross-graph attention: barbells and the karate club."""
 
 from __future__ import annotations
 

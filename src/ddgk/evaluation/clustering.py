@@ -1,4 +1,4 @@
-"""The paper's section 5.3: 30 graphs of 6 families, clustered by structure alone.
+"""The paper's section 5.2: 30 graphs of 6 families, clustered by structure alone.
 
 Labels are dropped: their codes are local to a set and would give the families away. A graph is
 described by what its nodes cost against every source, as a distribution; see

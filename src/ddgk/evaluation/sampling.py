@@ -1,4 +1,4 @@
-"""The paper's section 5.5: how few sources will do, drawn at random or chosen.
+"""The paper's section 5.4: how few sources will do, drawn at random or chosen.
 
 Graphs are embedded once against all sources; a smaller set of sources is a selection of columns.
 Within a fold sources, and the pilots by which they are chosen, are graphs of the training part.

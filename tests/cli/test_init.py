@@ -39,6 +39,9 @@ def test_the_commands_of_the_issue_are_there():
         "ddgk datasets list",
         "ddgk datasets get",
         "ddgk datasets show",
+        "ddgk experiment classification",
+        "ddgk experiment report",
+        "ddgk tune",
     }
 
 

@@ -1,0 +1,38 @@
+"""What all experiments do with their results: show tables, write files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ddgk.evaluation.results import Results
+
+FIGURES = (".svg", ".png", ".pdf")
+FILES = (".json", ".md", *FIGURES)
+
+
+def show(results: Results) -> None:
+    """Print the tables."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, markup=False)
+    for table in (*results.tables, *results.times):
+        shown = Table(title=table.title, title_justify="left", title_style="bold")
+        for place, column in enumerate(table.columns):
+            shown.add_column(column, justify="right" if place else "left")
+        for row in table.rows:
+            shown.add_row(*row)
+        console.print(shown)
+
+
+def write(results: Results, path: Path) -> None:
+    """Write results as a file that `ddgk experiment report` reads, or as Markdown."""
+    from ddgk.evaluation.results import render
+    from ddgk.store import write_atomically
+
+    if path.suffix.lower() == ".json":
+        results.save(path)
+    else:
+        write_atomically(path, render([results]).encode())

@@ -42,6 +42,9 @@ def test_the_commands_of_the_issue_are_there():
         "ddgk experiment attention",
         "ddgk experiment clustering",
         "ddgk experiment sampling",
+        "ddgk experiment classification",
+        "ddgk experiment report",
+        "ddgk tune",
     }
 
 

@@ -30,10 +30,24 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "if_busy": ("wait", "share", "fail"),
     "groups": ("communities", "labels"),
     "detail": ("nodes", "groups"),
+    "protocol": ("nested", "paper", "authors-code"),
+    "classifier": ("svm", "linear", "boosting"),
 }
 
 FAMILIES = ("node_labels", "edge_labels", "attributes")
 VIEWS = ("node_to_edges", "heat", "closeness")
+BASELINES = (
+    "sizes",
+    "histogram",
+    "sp",
+    "wl",
+    "wl-oa",
+    "wwl",
+    "walks",
+    "netlsd",
+    "graph2vec",
+    "node2vec",
+)
 
 
 def choice(name: str, text: str, *, default: str | None = None) -> Any:
@@ -111,6 +125,17 @@ def view_names(text: str | None) -> tuple[str, ...] | None:
     ('node_to_edges', 'heat')
     """
     return None if text is None else _some_of(VIEWS, text, "some of")
+
+
+def baseline_names(text: str | None) -> tuple[str, ...] | None:
+    """Read "all", or names of baselines separated by commas.
+
+    >>> baseline_names("wl,sp")
+    ('wl', 'sp')
+    """
+    if text == "all":
+        return BASELINES
+    return None if text is None else _some_of(BASELINES, text, "all, or some of")
 
 
 def _some_of(known: tuple[str, ...], text: str, choice: str) -> tuple[str, ...]:

@@ -82,6 +82,14 @@ def ranked(
     candidates: Sequence[Candidate], classes: Classes, splits: Sequence[Split]
 ) -> list[Candidate]:
     """Sort candidates by their mean accuracy over splits; of equal ones the first stays ahead."""
+    order = np.argsort(-mean_accuracies(candidates, classes, splits), kind="stable")
+    return [candidates[i] for i in order]
+
+
+def mean_accuracies(
+    candidates: Sequence[Candidate], classes: Classes, splits: Sequence[Split]
+) -> NDArray[np.float64]:
+    """Return the mean accuracy of every candidate over splits."""
     scores = np.zeros(len(candidates))
     kernels = list({id(kernel): kernel for kernel, _ in candidates}.values())
     for kernel in kernels:
@@ -89,9 +97,8 @@ def ranked(
         penalties = [candidates[i][1] for i in places]
         for train, test in splits:
             scores[places] += machine_accuracies(kernel, penalties, classes, train, test)
-    # Sums of fractions differ in their last bits by the order of the splits; that is no merit.
-    order = np.argsort(-np.round(scores, 9), kind="stable")
-    return [candidates[i] for i in order]
+    # Equal sums of fractions may differ in their last bits by the order of terms; no merit in that.
+    return np.round(scores / len(splits), 9)
 
 
 def machine_accuracies(

@@ -145,5 +145,8 @@ def _line(cells: Iterable[str], *, ruled: bool) -> str:
 
 def _text(value: Any) -> str:
     """Return a value on one line."""
-    listed = isinstance(value, list | tuple)
-    return " ".join((", ".join(map(str, value)) if listed else str(value)).split())
+    if isinstance(value, Mapping):
+        value = [f"{name} {_text(inner)}" for name, inner in value.items()]
+    if isinstance(value, list | tuple):
+        return "(" + ", ".join(map(_text, value)) + ")"
+    return " ".join(str(value).split())

@@ -149,7 +149,7 @@ def test_histogram_ignores_labels_that_fit_did_not_see():
 def test_choosing():
     assert chosen([]) == ["sizes", "histogram"]
     assert chosen(["all"]) == list(BASELINES)
-    with pytest.raises(ParameterError, match="wwl.* or all, not 'svm'"):
+    with pytest.raises(ParameterError, match=r"wwl.* or all, not 'svm'"):
         chosen(["wl", "svm"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ddgk.cli.experiment import attention, clustering, sampling
+from ddgk.cli.experiment import attention, classification, clustering, report, sampling
 
 experiment = typer.Typer(
     no_args_is_help=True,
@@ -12,8 +12,11 @@ experiment = typer.Typer(
     help="Redo the paper's experiments.\n\n\b\n"
     "ddgk experiment attention\n"
     "ddgk experiment clustering\n"
+    "ddgk experiment classification MUTAG\n"
     "ddgk experiment sampling MUTAG",
 )
 experiment.command("attention")(attention.attention)
 experiment.command("clustering")(clustering.clustering)
+experiment.command("classification")(classification.classification)
 experiment.command("sampling")(sampling.sampling)
+experiment.command("report")(report.report)

@@ -140,8 +140,8 @@ def describe_by_nodes(
     for graph in graphs:
         rows.append(quantiles(np.log(np.maximum(model.node_profiles(graph), SMALLEST))).ravel())
         advance(1)
-    columns = np.array(rows)
-    return columns / np.sqrt(columns.shape[1])
+    columns: Array = np.array(rows) / np.sqrt(len(rows[0]))
+    return columns
 
 
 def describe_by_counts(graphs: Sequence[Graph], *, logarithms: bool) -> Array:

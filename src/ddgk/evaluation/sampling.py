@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -189,6 +190,7 @@ def embed_all(
     run = None if folder is None else folder / "embedding"
     rows = model.fit_transform(dataset.graphs, run=run)
     grid = rows.reshape(len(rows), len(model.sources_), -1)
+    assert model.source_indices_ is not None  # they were chosen among the graphs
     return Embedded(dataset.graphs, classes, grid, model.source_indices_, model.method_)
 
 
@@ -210,10 +212,8 @@ def measure_sampling(
     shape = (len(CHOICES), len(setting.shares), N_FOLDS)
     found = []
     for seed in setting.seeds:
-        kept = parts.get(
-            f"seed-{seed}",
-            lambda seed=seed: _measure_seed(embedded, setting, seed, n_jobs, progress).tolist(),
-        )
+        measure = partial(_measure_seed, embedded, setting, seed, n_jobs, progress)
+        kept = parts.get(f"seed-{seed}", measure)
         accuracies = np.array(kept, dtype=np.float64)
         if accuracies.shape != shape or not ((accuracies >= 0) & (accuracies <= 1)).all():
             raise RunError(f"the accuracies of seed {seed} in {folder} are damaged; delete them")
@@ -227,8 +227,8 @@ def _measure_seed(
     seed: int,
     n_jobs: int,
     progress: Callable[[int], None],
-) -> Array:
-    """Return accuracies by choice, share and fold."""
+) -> list[Any]:
+    """Return accuracies by choice, share and fold, as JSON has them."""
     pilots = embedded.pilots(seed)
     found = np.empty((len(CHOICES), len(setting.shares), N_FOLDS))
     for j, share in enumerate(setting.shares):
@@ -245,7 +245,7 @@ def _measure_seed(
                 n_jobs=n_jobs,
                 progress=progress,
             )
-    return found
+    return found.tolist()
 
 
 def summarise(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -57,10 +58,8 @@ def clustering(
     first: dict[str, Any] = {}
     with progress("Clustering", 30 * len(wanted), "graphs", show_progress) as advance:
         for seed in wanted:
-            kept = parts.get(
-                f"seed-{seed}",
-                lambda seed=seed: experiment.measure(seed, n_jobs=jobs, advance=advance),
-            )
+            measure = partial(experiment.measure, seed, n_jobs=jobs, advance=advance)
+            kept = parts.get(f"seed-{seed}", measure)
             found = experiment.restored(kept)
             first = first or kept
             trials += experiment.as_trials(found, seed)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ddgk.cli import inputs, options, running
-from ddgk.cli.experiment.showing import show, write
+from ddgk.cli.experiment.showing import continued, show, write
 from ddgk.cli.options import choice
 from ddgk.cli.outputs import check_output
 
@@ -65,16 +65,17 @@ def tune(
 
     graphs = inputs.read_graphs(dataset)
     setting = {"preset": preset or "default", "n_sources": sources, "seed": seed}
-    found = search(
-        graphs,
-        run,
-        Budget(trials, seconds),
-        preset=preset or "default",
-        n_sources=sources,
-        seed=seed,
-        n_jobs=jobs,
-        verbose=not quiet and sys.stderr.isatty(),
-    )
+    with continued(run):
+        found = search(
+            graphs,
+            run,
+            Budget(trials, seconds),
+            preset=preset or "default",
+            n_sources=sources,
+            seed=seed,
+            n_jobs=jobs,
+            verbose=not quiet and sys.stderr.isatty(),
+        )
     results = summarise(found, graphs, running.command(), setting)
     for path in files:
         write(results, path)

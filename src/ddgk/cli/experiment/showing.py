@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import typer
+
+from ddgk.cli.running import command
 
 if TYPE_CHECKING:
     from ddgk.evaluation.results import Results
@@ -36,3 +42,14 @@ def write(results: Results, path: Path) -> None:
         results.save(path)
     else:
         write_atomically(path, render([results]).encode())
+
+
+@contextmanager
+def continued(folder: Path | None) -> Iterator[None]:
+    """Say, when the user stops an experiment, what is kept and what continues it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder is not None:
+            typer.echo(f"what is finished is kept in {folder}; to continue:\n{command()}", err=True)
+        raise

@@ -1,4 +1,6 @@
 import json
+import os
+from dataclasses import replace
 
 import pytest
 
@@ -46,6 +48,8 @@ def test_a_page_has_the_command_the_setting_and_the_tables():
         ),
         (lambda c: c | {"tables": [{"title": "t", "columns": ["a"], "rows": [[3]]}]}, "3 should"),
         (lambda c: c | {"versions": {"ddgk": None}}, "should be a str"),
+        (lambda c: c | {"command": "\ud800"}, "surrogates"),
+        (lambda c: c | {"configuration": {"\ud800": 1}}, "surrogates"),
     ],
 )
 def test_damage_is_named(tmp_path, spoil, message):
@@ -70,3 +74,18 @@ def test_a_huge_file_is_not_read(tmp_path, monkeypatch):
     results().save(tmp_path / "r.json")
     with pytest.raises(ResultsError, match="larger"):
         load(tmp_path / "r.json")
+
+
+def test_what_is_no_file_is_not_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe.json")
+    for name in ("pipe.json", ".", "nothing.json"):
+        with pytest.raises(FileNotFoundError, match="no file"):
+            load(tmp_path / name)
+
+
+def test_a_page_holds_text_and_no_code():
+    spoiled = replace(results(), command="a\n```\n<b>", experiment="<script>\n# x")
+    page = render([spoiled])
+    assert "<script>" not in page
+    assert page.count("```") == 2
+    assert "\n# x" not in page

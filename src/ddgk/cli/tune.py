@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ddgk.cli import inputs, options, running
-from ddgk.cli.experiment.showing import continued, show, write
+from ddgk.cli import inputs, options
+from ddgk.cli.experiment.showing import continued, show, stated_command, write
 from ddgk.cli.options import choice
 from ddgk.cli.outputs import check_output
 
@@ -76,7 +76,7 @@ def tune(
             n_jobs=jobs,
             verbose=not quiet and sys.stderr.isatty(),
         )
-    results = summarise(found, graphs, running.command(), setting)
+    results = summarise(found, graphs, stated_command(), setting)
     for path in files:
         write(results, path)
     if not quiet:

@@ -107,10 +107,10 @@ def load(path: Path) -> Results:
 
 def render(results: Iterable[Results]) -> str:
     """Return a page with a section per file: its command, configuration and tables."""
-    sections = [
-        f"## {_text(one.experiment)}: {_text(one.configuration.get('dataset', ''))}\n\n{one.markdown()}"
-        for one in results
-    ]
+    sections = []
+    for one in results:
+        title = f"{_text(one.experiment)}: {_text(one.configuration.get('dataset', ''))}"
+        sections.append(f"## {title}\n\n{one.markdown()}")
     head = "# Results\n\nWritten by `ddgk experiment report`; each section begins with its command."
     return "\n\n".join([head, *sections])
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ddgk.cli import inputs, options, running
-from ddgk.cli.experiment.showing import FIGURES, FILES, continued, show, write
+from ddgk.cli import inputs, options
+from ddgk.cli.experiment.showing import FIGURES, FILES, continued, show, stated_command, write
 from ddgk.cli.options import choice
 from ddgk.cli.outputs import check_output
 
@@ -125,7 +125,7 @@ def classification(
     watched = not quiet and sys.stderr.isatty()
     with continued(run):
         rows = classify(graphs, setting, folder=run, n_jobs=jobs, verbose=watched)
-    results = summarise(rows, graphs, setting, running.command())
+    results = summarise(rows, graphs, setting, stated_command())
     for path in files:
         if path.suffix.lower() in FIGURES:
             _draw(rows, results.tables[0].title, path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +18,11 @@ if TYPE_CHECKING:
 
 FIGURES = (".svg", ".png", ".pdf")
 FILES = (".json", ".md", *FIGURES)
+
+
+def stated_command() -> str:
+    """Return the command as anyone would type it, wherever the program is here."""
+    return shlex.join(["ddgk", *sys.argv[1:]])
 
 
 def show(results: Results) -> None:

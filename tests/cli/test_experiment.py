@@ -80,7 +80,7 @@ def test_mistakes(run, fails, tu_set, rings, folder):
 
 def test_tune(run, tu_set, folder):
     pytest.importorskip("optuna", reason="tuning needs Optuna (extra tune)")
-    words = ("tune", tu_set, "--run", "kept", "--trials", 1, "--sources", 1)
+    words = ("tune", tu_set, "--run", "kept", "--trials", 1, "--sources", 2)
     shown = run(*words, "-o", "t.json").stdout
     assert "Best of 1 trials on TOY" in shown
     assert len(json.loads((folder / "t.json").read_text())["measured"]["trials"]) == 1

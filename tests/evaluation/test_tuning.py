@@ -55,7 +55,7 @@ def test_the_test_part_has_no_say(rings_and_stars):
 
 
 def test_a_trial_that_falls_behind_ends_early(rings_and_stars, monkeypatch):
-    objective = Objective(rings_and_stars, "default", 4, 0, 1)
+    objective = Objective(rings_and_stars, "default", 8, 0, 1)
     embedded = []
     real = Objective._embed
 
@@ -72,10 +72,10 @@ def test_a_trial_that_falls_behind_ends_early(rings_and_stars, monkeypatch):
     point = {name: options[0] for name, options in tuning.GRID.items()}
     with pytest.raises(optuna.TrialPruned):
         objective(Behind(point))
-    assert embedded == [1], "a quarter of the sources, and no more"
+    assert embedded == [2], "a quarter of the sources, and no more"
     embedded.clear()
     objective(optuna.trial.FixedTrial(point))
-    assert embedded == [1, 1, 2]
+    assert embedded == [2, 2, 4]
 
 
 def test_points_of_the_grid_are_methods():

@@ -44,7 +44,7 @@ def tune(
         str | None,
         choice("preset", "What parameters outside the grid are.", default="default"),
     ] = None,
-    sources: Annotated[int, typer.Option(min=1, help="How many graphs become sources.")] = 16,
+    sources: Annotated[int, typer.Option(min=2, help="How many graphs become sources.")] = 16,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Fixes every draw.")] = 0,
     jobs: options.Jobs = 1,
     force: options.Force = False,

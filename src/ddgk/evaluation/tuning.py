@@ -135,7 +135,7 @@ def draw_sources(parts: list[NDArray[np.int64]], n_sources: int, seed: int) -> l
     """Draw from every dev part in turn, so that any two sources leave each split one to train on.
 
     >>> draw_sources([np.array([0, 1]), np.array([2, 3])], 3, seed=0)
-    [1, 3, 0]
+    [0, 2, 1]
     """
     generator = np.random.default_rng(seed)
     shuffled = [generator.permutation(part).tolist() for part in parts]

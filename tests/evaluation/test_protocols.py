@@ -17,6 +17,12 @@ from ddgk.evaluation.representations import Columns
 from ddgk.kernel import distances
 
 
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch):
+    """Machines that do not converge end soon: of noise many do not."""
+    monkeypatch.setattr("ddgk.evaluation.machines.MOST_STEPS", 3000)
+
+
 @pytest.fixture
 def noise():
     """Columns that say nothing of two classes."""

@@ -6,6 +6,7 @@ compares them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -136,6 +137,27 @@ def baseline_names(text: str | None) -> tuple[str, ...] | None:
     if text == "all":
         return BASELINES
     return None if text is None else _some_of(BASELINES, text, "all, or some of")
+
+
+def changes(given: list[str] | None) -> tuple[tuple[str, Any], ...]:
+    """Read NAME=VALUE, where a value is a number, a list of numbers in brackets, or a word.
+
+    >>> changes(["depth=2", "curve=[5, 20]", "reduction=mean"])
+    (('depth', 2), ('curve', (5, 20)), ('reduction', 'mean'))
+    """
+    found = []
+    for text in given or ():
+        name, sign, word = text.partition("=")
+        if not sign or not name.strip():
+            raise typer.BadParameter(f"must be NAME=VALUE, such as reduction=mean, not {text!r}")
+        try:
+            value = json.loads(word)
+        except (ValueError, RecursionError):
+            value = word.strip()
+        if isinstance(value, dict):
+            raise typer.BadParameter(f"{name} must be a number, a list or a word, not {word!r}")
+        found.append((name.strip(), tuple(value) if isinstance(value, list) else value))
+    return tuple(found)
 
 
 def _some_of(known: tuple[str, ...], text: str, choice: str) -> tuple[str, ...]:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from ddgk.cli import inputs, options, running
-from ddgk.cli.experiment.showing import show, write
+from ddgk.cli import inputs, options
+from ddgk.cli.experiment.showing import continued, show, stated_command, write
 from ddgk.cli.options import choice
 from ddgk.cli.outputs import check_output
 
@@ -44,7 +44,7 @@ def tune(
         str | None,
         choice("preset", "What parameters outside the grid are.", default="default"),
     ] = None,
-    sources: Annotated[int, typer.Option(min=1, help="How many graphs become sources.")] = 16,
+    sources: Annotated[int, typer.Option(min=2, help="How many graphs become sources.")] = 16,
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Fixes every draw.")] = 0,
     jobs: options.Jobs = 1,
     force: options.Force = False,
@@ -65,17 +65,18 @@ def tune(
 
     graphs = inputs.read_graphs(dataset)
     setting = {"preset": preset or "default", "n_sources": sources, "seed": seed}
-    found = search(
-        graphs,
-        run,
-        Budget(trials, seconds),
-        preset=preset or "default",
-        n_sources=sources,
-        seed=seed,
-        n_jobs=jobs,
-        verbose=not quiet and sys.stderr.isatty(),
-    )
-    results = summarise(found, graphs, running.command(), setting)
+    with continued(run):
+        found = search(
+            graphs,
+            run,
+            Budget(trials, seconds),
+            preset=preset or "default",
+            n_sources=sources,
+            seed=seed,
+            n_jobs=jobs,
+            verbose=not quiet and sys.stderr.isatty(),
+        )
+    results = summarise(found, graphs, stated_command(), setting)
     for path in files:
         write(results, path)
     if not quiet:

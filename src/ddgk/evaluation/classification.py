@@ -30,7 +30,7 @@ from ddgk.evaluation.protocols import (
 )
 from ddgk.evaluation.representations import Columns, Representation, Union
 from ddgk.evaluation.results import Results, Table
-from ddgk.method import PRESETS, preset_method
+from ddgk.method import Method, preset_method
 from ddgk.store import write_atomically
 
 PROTOCOLS = ("nested", "paper", "authors-code")
@@ -42,7 +42,8 @@ class Setting:
     """Everything that decides the table, but for the graphs.
 
     repeats: None means 10, and 3 beyond a thousand graphs; baselines: names beside the trivial
-    ones, which are always there; beside: names of baselines which the embedding is joined to.
+    ones, which are always there; beside: names of baselines which the embedding is joined to;
+    changes: parameters of the method that differ from the preset, as (name, value).
     """
 
     protocol: str = "nested"
@@ -53,16 +54,22 @@ class Setting:
     seed: int = 0
     baselines: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    changes: tuple[tuple[str, Any], ...] = ()
 
     def __post_init__(self) -> None:
         for name, known in (("protocol", PROTOCOLS), ("classifier", tuple(CLASSIFIERS))):
             if getattr(self, name) not in known:
                 listed = ", ".join(map(repr, known))
                 raise ParameterError(f"{name} must be one of {listed}, not {getattr(self, name)!r}")
-        preset_method(self.preset, {})
         if self.protocol != "nested" and self.classifier != "svm":
             raise ParameterError(f"protocol {self.protocol!r} knows no classifier but 'svm'")
         chosen((*self.baselines, *self.beside))
+        _ = self.method  # refuses what it cannot be
+
+    @property
+    def method(self) -> Method:
+        """Return what graphs are embedded with."""
+        return preset_method(self.preset, dict(self.changes))
 
     def repeats_for(self, n_graphs: int) -> int:
         """Return how often graphs are dealt anew; the authors' code does it once."""
@@ -149,6 +156,7 @@ def embed(
         random_state=setting.seed,
         n_jobs=n_jobs,
         verbose=verbose,
+        **dict(setting.changes),
     )
     kept = _key("ddgk", dataset, setting, embedding=True)
     values = model.fit_transform(dataset.graphs, run=None if folder is None else folder / kept)
@@ -182,8 +190,9 @@ def summarise(rows: Sequence[Row], dataset: Dataset, setting: Setting, command: 
         "graphs": len(dataset.graphs),
         "fingerprint": dataset.fingerprint,
         **asdict(setting),
+        "changes": dict(setting.changes),
         "repeats": setting.repeats_for(len(dataset.graphs)),
-        "method": PRESETS[setting.preset].as_json(),
+        "method": setting.method.as_json(),
     }
     return Results(
         "classification",
@@ -238,11 +247,11 @@ def _accuracies(
 
 
 def _title(name: str, setting: Setting) -> str:
-    parts = [
-        f"DDGK, preset {setting.preset}" if part == "ddgk" else BASELINES[part].title
-        for part in name.split("+")
-    ]
-    return " beside ".join(parts)
+    changes = "".join(f", {name} {value}" for name, value in setting.changes)
+    ours = f"DDGK, preset {setting.preset}{changes}"
+    return " beside ".join(
+        ours if part == "ddgk" else BASELINES[part].title for part in name.split("+")
+    )
 
 
 def _rival(row: Row, rows: dict[str, Row]) -> tuple[Row, Row] | None:
@@ -273,7 +282,7 @@ def _key(name: str, dataset: Dataset, setting: Setting, *, embedding: bool = Fal
     about: dict[str, Any] = {"name": name, "graphs": dataset.fingerprint, "seed": setting.seed}
     if "ddgk" in name.split("+"):
         about["sources"] = setting.n_sources
-        about["method"] = PRESETS[setting.preset].as_json()
+        about["method"] = setting.method.as_json()
     if not embedding:
         about["repeats"] = setting.repeats_for(len(dataset.graphs))
         about["protocol"], about["classifier"] = setting.protocol, setting.classifier

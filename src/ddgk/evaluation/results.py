@@ -64,23 +64,28 @@ class Results:
 
     def markdown(self) -> str:
         """Return a section of a page: the command, then every table."""
-        setting = ", ".join(f"{name} {_text(value)}" for name, value in self.configuration.items())
+        setting = ", ".join(
+            f"{_text(name)} {_text(value)}" for name, value in self.configuration.items()
+        )
         made = ", ".join(f"{name} {number}" for name, number in self.versions.items())
-        parts = [f"```\n{self.command}\n```", f"{setting}; {made}."]
+        command = " ".join(self.command.replace("`", "'").split())
+        parts = [f"```\n{command}\n```", f"{setting}; {_text(made)}."]
         for table in (*self.tables, *self.times):
-            parts += [f"**{table.title}**", table.markdown()]
+            parts += [f"**{_text(table.title)}**", table.markdown()]
         return "\n\n".join(parts) + "\n"
 
 
 def load(path: Path) -> Results:
     """Read a file that `Results.save` wrote; nothing in it is trusted."""
-    if path.is_file() and path.stat().st_size > MOST_BYTES:
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    if path.stat().st_size > MOST_BYTES:
         raise ResultsError(f"{path} is larger than any file of results ({MOST_BYTES} bytes)")
     try:
         content = json.loads(path.read_bytes())
         if not isinstance(content, dict) or content.get("format") != FORMAT:
             raise ResultsError(f"{path} does not say that it is {FORMAT!r}")
-        return Results(
+        found = Results(
             experiment=_checked(content["experiment"], str),
             command=_checked(content["command"], str),
             configuration=_checked(content["configuration"], dict),
@@ -92,6 +97,8 @@ def load(path: Path) -> Results:
                 for name, number in _checked(content["versions"], dict).items()
             },
         )
+        render([found]).encode()  # what cannot be shown is found here, and not by who shows it
+        return found
     except ResultsError:
         raise
     except (LookupError, TypeError, ValueError, RecursionError) as error:
@@ -100,10 +107,10 @@ def load(path: Path) -> Results:
 
 def render(results: Iterable[Results]) -> str:
     """Return a page with a section per file: its command, configuration and tables."""
-    sections = [
-        f"## {one.experiment}: {_text(one.configuration.get('dataset', ''))}\n\n{one.markdown()}"
-        for one in results
-    ]
+    sections = []
+    for one in results:
+        title = f"{_text(one.experiment)}: {_text(one.configuration.get('dataset', ''))}"
+        sections.append(f"## {title}\n\n{one.markdown()}")
     head = "# Results\n\nWritten by `ddgk experiment report`; each section begins with its command."
     return "\n\n".join([head, *sections])
 
@@ -144,9 +151,9 @@ def _line(cells: Iterable[str], *, ruled: bool) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return a value on one line."""
+    """Return a value on one line, which no reader of a page takes for more than text."""
     if isinstance(value, Mapping):
-        value = [f"{name} {_text(inner)}" for name, inner in value.items()]
+        return "(" + ", ".join(f"{_text(k)} {_text(v)}" for k, v in value.items()) + ")"
     if isinstance(value, list | tuple):
         return "(" + ", ".join(map(_text, value)) + ")"
-    return " ".join(str(value).split())
+    return " ".join(str(value).replace("<", "&lt;").split())

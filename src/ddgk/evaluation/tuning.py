@@ -9,6 +9,7 @@ ends early where it falls behind the others.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -39,6 +40,7 @@ GRID: dict[str, tuple[Any, ...]] = {
     "coefficients": (0.0, 0.5, 1.0, 1.5, 2.0),
 }
 SHARES = (0.25, 0.5, 1.0)
+LEAST_SOURCES = 2
 N_SHOWN = 10
 N_BEFORE_PRUNING = 5
 
@@ -74,8 +76,7 @@ class Objective:
         self.classes = checked_classes(dataset.classes, len(dataset.graphs))
         self.rest, self.test = nested_folds(self.classes, 1, seed)[0]
         self.splits = inner_splits(self.classes, self.rest, seed)
-        drawn = np.random.default_rng(seed).permutation(self.rest)[:n_sources]
-        self.sources = [int(source) for source in drawn]
+        self.sources = draw_sources([dev for _, dev in self.splits], n_sources, seed)
 
     def __call__(self, trial: Any) -> float:
         """Embed against more and more sources, and report the dev accuracy each time."""
@@ -85,7 +86,7 @@ class Objective:
         blocks: list[NDArray[np.float64]] = []
         done, value = 0, 0.0
         for share in SHARES:
-            upto = max(done + 1, round(share * len(self.sources)))
+            upto = max(done + 1, LEAST_SOURCES, round(share * len(self.sources)))
             if done >= len(self.sources):
                 break
             try:
@@ -130,6 +131,18 @@ class Objective:
         return float(means[best]), test
 
 
+def draw_sources(parts: list[NDArray[np.int64]], n_sources: int, seed: int) -> list[int]:
+    """Draw from every dev part in turn, so that any two sources leave each split one to train on.
+
+    >>> draw_sources([np.array([0, 1]), np.array([2, 3])], 3, seed=0)
+    [0, 2, 1]
+    """
+    generator = np.random.default_rng(seed)
+    shuffled = [generator.permutation(part).tolist() for part in parts]
+    rounds = zip_longest(*shuffled)
+    return [int(source) for row in rounds for source in row if source is not None][:n_sources]
+
+
 def as_method(parameters: dict[str, Any], preset: str) -> dict[str, Any]:
     """Return parameters of `DDGK` from a point of the grid.
 
@@ -165,8 +178,8 @@ def tune(
     folder: keeps every trial, in a database of its own for each set and setting; the same call goes
     on with them.
     """
-    if n_sources < 1 or budget.trials < 1:
-        raise ParameterError("tuning needs at least one source and one trial")
+    if n_sources < LEAST_SOURCES or budget.trials < 1:
+        raise ParameterError("tuning needs at least two sources and one trial")
     optuna = _optuna()
     objective = Objective(dataset, preset, n_sources, seed, n_jobs)
     folder.mkdir(parents=True, exist_ok=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ddgk.cli import inputs, options, running
-from ddgk.cli.experiment.showing import FIGURES, FILES, show, write
+from ddgk.cli import inputs, options
+from ddgk.cli.experiment.showing import FIGURES, FILES, continued, show, stated_command, write
 from ddgk.cli.options import choice
 from ddgk.cli.outputs import check_output
 
@@ -40,6 +40,15 @@ def classification(
     ] = None,
     preset: Annotated[
         str | None, choice("preset", "How graphs are embedded.", default="default")
+    ] = None,
+    change: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="A parameter of the method that differs from the preset, such as reduction=mean. "
+            "May be given several times.",
+            show_default=False,
+        ),
     ] = None,
     protocol: Annotated[
         str | None, choice("protocol", "How accuracy is measured.", default="nested")
@@ -110,17 +119,13 @@ def classification(
         seed=seed,
         baselines=options.baseline_names(baselines) or (),
         beside=options.baseline_names(beside) or (),
+        changes=options.changes(change),
     )
     graphs = inputs.read_graphs(dataset)
-    with running.resumable(None if run is None else str(run)):
-        rows = classify(
-            graphs,
-            setting,
-            folder=run,
-            n_jobs=jobs,
-            verbose=not quiet and sys.stderr.isatty(),
-        )
-    results = summarise(rows, graphs, setting, running.command())
+    watched = not quiet and sys.stderr.isatty()
+    with continued(run):
+        rows = classify(graphs, setting, folder=run, n_jobs=jobs, verbose=watched)
+    results = summarise(rows, graphs, setting, stated_command())
     for path in files:
         if path.suffix.lower() in FIGURES:
             _draw(rows, results.tables[0].title, path)

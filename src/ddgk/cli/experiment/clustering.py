@@ -11,6 +11,7 @@ import typer
 
 from ddgk.cli import options
 from ddgk.cli.experiment import files
+from ddgk.cli.experiment.showing import continued
 from ddgk.cli.running import command
 
 if TYPE_CHECKING:
@@ -56,7 +57,10 @@ def clustering(
     began = time.perf_counter()
     trials: list[Trial] = []
     first: dict[str, Any] = {}
-    with progress("Clustering", 30 * len(wanted), "graphs", show_progress) as advance:
+    with (
+        continued(run),
+        progress("Clustering", 30 * len(wanted), "graphs", show_progress) as advance,
+    ):
         for seed in wanted:
             measure = partial(experiment.measure, seed, n_jobs=jobs, advance=advance)
             kept = parts.get(f"seed-{seed}", measure)

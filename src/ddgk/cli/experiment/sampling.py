@@ -10,8 +10,9 @@ import typer
 
 from ddgk.cli import inputs, options
 from ddgk.cli.experiment import files
+from ddgk.cli.experiment.showing import continued
 from ddgk.cli.options import choice
-from ddgk.cli.running import command, resumable
+from ddgk.cli.running import command
 
 
 def sampling(
@@ -72,7 +73,7 @@ def sampling(
     )
     show_progress = not quiet and sys.stderr.isatty()
     began = time.perf_counter()
-    with resumable(None if run is None else str(run)):
+    with continued(run):
         embedded = experiment.embed_all(
             found, setting, folder=run, n_jobs=jobs, verbose=show_progress
         )

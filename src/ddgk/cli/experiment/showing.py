@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import typer
+
+from ddgk.cli.running import command
 
 if TYPE_CHECKING:
     from ddgk.evaluation.results import Results
 
 FIGURES = (".svg", ".png", ".pdf")
 FILES = (".json", ".md", *FIGURES)
+
+
+def stated_command() -> str:
+    """Return the command as anyone would type it, wherever the program is here."""
+    return shlex.join(["ddgk", *sys.argv[1:]])
 
 
 def show(results: Results) -> None:
@@ -36,3 +49,14 @@ def write(results: Results, path: Path) -> None:
         results.save(path)
     else:
         write_atomically(path, render([results]).encode())
+
+
+@contextmanager
+def continued(folder: Path | None) -> Iterator[None]:
+    """Say, when the user stops an experiment, what is kept and what continues it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if folder is not None:
+            typer.echo(f"what is finished is kept in {folder}; to continue:\n{command()}", err=True)
+        raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,21 +13,16 @@ from ddgk.engine.compiling import compiled
 Array = NDArray[np.float64]
 
 
-def count_all(contents: Iterable[Iterable[tuple[Hashable, float]]]) -> Any:
-    """Return counts as a sparse matrix, (n_graphs, n_kinds); a graph gives (kind, count) pairs."""
+def count_all(contents: Iterable[tuple[NDArray[np.int64], Array]]) -> Any:
+    """Return counts as a sparse matrix, (n_graphs, n_kinds); a graph gives kinds and counts."""
     from scipy.sparse import csr_array
 
-    number: dict[Hashable, int] = {}
-    rows, columns, counts = [], [], []
-    n_graphs = 0
-    for row, content in enumerate(contents):
-        n_graphs += 1
-        for kind, count in content:
-            rows.append(row)
-            columns.append(number.setdefault(kind, len(number)))
-            counts.append(float(count))
-    shape = (n_graphs, max(1, len(number)))
-    return csr_array((counts, (rows, columns)), shape=shape)
+    parts = list(contents)
+    kinds = np.concatenate([kinds for kinds, _ in parts])
+    counts = np.concatenate([counts for _, counts in parts])
+    rows = np.repeat(np.arange(len(parts)), [len(kinds) for kinds, _ in parts])
+    values, columns = np.unique(kinds, return_inverse=True)
+    return csr_array((counts, (rows, columns)), shape=(len(parts), max(1, len(values))))
 
 
 def products(histograms: Any) -> Array:

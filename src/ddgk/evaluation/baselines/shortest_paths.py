@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ddgk.evaluation.baselines.histograms import count_all, normalise, products
 from ddgk.evaluation.representations import Grams
@@ -20,8 +21,10 @@ def shortest_paths(graphs: Sequence[Graph], seed: int) -> Grams:  # noqa: ARG001
     return Grams([normalise(products(count_all(_kinds(graph, alphabet) for graph in graphs)))])
 
 
-def _kinds(graph: Graph, alphabet: dict[Hashable, int]) -> Iterator[tuple[Hashable, float]]:
-    """Yield (smaller label, larger label, distance), as one number, and how many pairs have it."""
+def _kinds(
+    graph: Graph, alphabet: dict[Hashable, int]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return (smaller label, larger label, distance), as numbers, and how many pairs have them."""
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import shortest_path
 
@@ -34,4 +37,4 @@ def _kinds(graph: Graph, alphabet: dict[Hashable, int]) -> Iterator[tuple[Hashab
     large = np.maximum(labels[first], labels[second])
     kinds = (lengths[first, second].astype(np.int64) * base + small) * base + large
     values, counts = np.unique(kinds, return_counts=True)
-    yield from zip(values.tolist(), counts.tolist(), strict=True)
+    return values, counts.astype(np.float64)

@@ -11,7 +11,6 @@ Node labels are the first colours, where there are any; edge labels are not read
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from typing import Any
 
@@ -72,16 +71,12 @@ def _by_round(graphs: Sequence[Graph], compare: Any, *, shares: bool = False) ->
     """Compare the colour counts of each round, or the shares of nodes that have each colour."""
     found = []
     for colours in colourings(graphs):
-        counted = [Counter(of_graph) for of_graph in colours]
-        sizes = [len(of_graph) if shares else 1 for of_graph in colours]
-        found.append(
-            compare(
-                count_all(
-                    [(colour, count / size) for colour, count in counts.items()]
-                    for counts, size in zip(counted, sizes, strict=True)
-                )
-            )
+        counted = [np.unique(np.array(of, dtype=np.int64), return_counts=True) for of in colours]
+        sizes = [max(1, len(of)) if shares else 1 for of in colours]
+        histograms = count_all(
+            (kinds, counts / size) for (kinds, counts), size in zip(counted, sizes, strict=True)
         )
+        found.append(compare(histograms))
     return found
 
 

@@ -92,7 +92,7 @@ def cluster(
 
     tree = link(squareform(apart, checks=False), linkage)
     clusters = fcluster(tree, len(set(families)), "maxclust")
-    agreement = float(adjusted_rand_score(families, clusters))
+    agreement = float(adjusted_rand_score(list(families), clusters))
     return Clustering(list(names), list(families), apart, clusters, agreement)
 
 

@@ -21,13 +21,14 @@ def _sure(monkeypatch):
 
 def test_results_page_and_figure(run, folder):
     shown = run("experiment", "attention", "-o", "a.json", "-o", "a.md", "-o", "a.png").output
-    assert "barbell, labels: nodes, edges" in shown
-    assert "70 of 78" in shown
+    assert "Graphs matched with shuffled copies" in shown
     kept = json.loads((folder / "a.json").read_text())
     assert kept["configuration"] == {"restarts": 8, "seed": 0, "rewired": [0.0, 0.1]}
     assert len(kept["measured"]["pairs"]) == 5
     assert np.array(kept["measured"]["pairs"][0]["attention"]).shape == (10, 10)
-    assert "| karate, copy |" in (folder / "a.md").read_text()
+    page = (folder / "a.md").read_text()
+    assert "| barbell, labels: nodes, edges | 1 | 11 of 11 | yes | 10 of 10 |" in page
+    assert "| karate, 10% rewired |  | 70 of 78 | no | 34 of 34 |" in page
     assert (folder / "a.png").read_bytes().startswith(b"\x89PNG")
 
 

@@ -31,13 +31,15 @@ def made(monkeypatch):
 def test_results_page_and_figure(run, folder, made):
     words = ("experiment", "clustering", "--seeds", "3,5")
     shown = run(*words, "-o", "c.json", "-o", "c.md", "-o", "c.svg").output
-    assert "nodes and edges, logarithms" in shown
+    assert "Families found again of 6, 2 seeds" in shown
     assert made == [3, 5]
     kept = json.loads((folder / "c.json").read_text())
     assert kept["configuration"]["seeds"] == [3, 5]
     assert kept["configuration"]["labels"] == "dropped"
     assert {trial["way"] for trial in kept["measured"]["trials"]} == set(clustering.WAYS)
-    assert "**Seed by seed, by DDGK**" in (folder / "c.md").read_text()
+    page = (folder / "c.md").read_text()
+    assert "| nodes and edges, logarithms |" in page
+    assert "**Seed by seed, by DDGK**" in page
     assert "<svg" in (folder / "c.svg").read_text()
 
 

@@ -10,7 +10,7 @@ import typer
 
 from ddgk.cli import options
 from ddgk.cli.experiment import files
-from ddgk.cli.running import command
+from ddgk.cli.experiment.showing import stated_command
 
 if TYPE_CHECKING:
     from ddgk.evaluation.attention import Attention
@@ -58,7 +58,7 @@ def attention(
     times = Table("Seconds (they differ from run to run)", ("in all",), ((f"{took:.1f}",),))
     results = Results(
         "attention",
-        command(),
+        stated_command(),
         {"restarts": restarts, "seed": seed, "rewired": list(REWIRED)},
         [table],
         {"pairs": [one.as_json() for one in measured]},

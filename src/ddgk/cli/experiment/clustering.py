@@ -11,8 +11,7 @@ import typer
 
 from ddgk.cli import options
 from ddgk.cli.experiment import files
-from ddgk.cli.experiment.showing import continued
-from ddgk.cli.running import command
+from ddgk.cli.experiment.showing import continued, stated_command
 
 if TYPE_CHECKING:
     from ddgk.evaluation.clustering import Trial
@@ -70,7 +69,7 @@ def clustering(
     took = time.perf_counter() - began
     results = Results(
         "clustering",
-        command(),
+        stated_command(),
         {**experiment.configuration(), "seeds": list(wanted)},
         experiment.tables(trials),
         {"trials": [vars(trial) for trial in trials], "first": first["ddgk"]},

@@ -10,9 +10,8 @@ import typer
 
 from ddgk.cli import inputs, options
 from ddgk.cli.experiment import files
-from ddgk.cli.experiment.showing import continued
+from ddgk.cli.experiment.showing import continued, stated_command
 from ddgk.cli.options import choice
-from ddgk.cli.running import command
 
 
 def sampling(
@@ -84,7 +83,7 @@ def sampling(
             )
     ended = time.perf_counter()
     results = experiment.summarise(
-        measured, found, setting, command(), embedded.method, (ready - began, ended - ready)
+        measured, found, setting, stated_command(), embedded.method, (ready - began, ended - ready)
     )
     lines = dict(zip(measured.choices, measured.by_seed, strict=True))
     title = f"{found.name}: accuracy against the share of {len(embedded.sources)} sources"

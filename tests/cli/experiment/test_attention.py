@@ -23,7 +23,8 @@ def test_results_page_and_figure(run, folder):
     shown = run("experiment", "attention", "-o", "a.json", "-o", "a.md", "-o", "a.png").output
     assert "Graphs matched with shuffled copies" in shown
     kept = json.loads((folder / "a.json").read_text())
-    assert kept["configuration"] == {"restarts": 8, "seed": 0, "rewired": [0.0, 0.1]}
+    told = {"dataset": "barbells, karate", "restarts": 8, "seed": 0, "rewired": [0.0, 0.1]}
+    assert kept["configuration"] == told
     assert len(kept["measured"]["pairs"]) == 5
     assert np.array(kept["measured"]["pairs"][0]["attention"]).shape == (10, 10)
     page = (folder / "a.md").read_text()

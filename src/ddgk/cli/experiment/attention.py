@@ -59,7 +59,12 @@ def attention(
     results = Results(
         "attention",
         stated_command(),
-        {"restarts": restarts, "seed": seed, "rewired": list(REWIRED)},
+        {
+            "dataset": "barbells, karate",
+            "restarts": restarts,
+            "seed": seed,
+            "rewired": list(REWIRED),
+        },
         [table],
         {"pairs": [one.as_json() for one in measured]},
         [times],

@@ -70,7 +70,7 @@ def clustering(
     results = Results(
         "clustering",
         stated_command(),
-        {**experiment.configuration(), "seeds": list(wanted)},
+        {"dataset": "30 graphs", **experiment.configuration(), "seeds": list(wanted)},
         experiment.tables(trials),
         {"trials": [vars(trial) for trial in trials], "first": first["ddgk"]},
         [_times(took, len(wanted))],

@@ -8,7 +8,7 @@ METHODS = [Measured("ours", 90, 88, 92, 10.0), Measured("theirs", 85, 82, 88, 0.
 
 def test_intervals_and_times_are_drawn():
     left, right = comparison(METHODS, title="t").axes
-    assert [text.get_text() for text in left.get_yticklabels()] == ["ours", "theirs"]
+    assert [text.get_text() for text in left.get_yticklabels()] == ["ours  1", "theirs  2"]
     assert list(left.lines[0].get_xdata()) == [88, 92]
     assert left.lines[1].get_xdata()[0] == 90
     assert right.get_xscale() == "log"

@@ -127,11 +127,11 @@ def test_random_walks_are_equation_1():
 
 
 def test_shortest_paths_by_hand():
-    """C-C-O has CC at 1, CO at 1, CO at 2; C-O has CO at 1: product 1, norms sqrt 3 and 1."""
+    """C-C-O has CC at 1 twice, CO, OC at 1 and at 2; C-O has CO, OC at 1: 2 / sqrt(8 * 2)."""
     chain = Graph(3, [(0, 1), (1, 2)], node_labels="CCO")
     pair = Graph(2, [(0, 1)], node_labels="CO")
     (gram,) = BASELINES["sp"].describe([chain, pair], 0).matrices
-    assert gram[0, 1] == pytest.approx(1 / np.sqrt(3))
+    assert gram[0, 1] == pytest.approx(0.5)
 
 
 def test_heat_of_a_complete_graph():

@@ -24,7 +24,10 @@ def shortest_paths(graphs: Sequence[Graph], seed: int) -> Grams:  # noqa: ARG001
 def _kinds(
     graph: Graph, alphabet: dict[Hashable, int]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return (smaller label, larger label, distance), as numbers, and how many pairs have them."""
+    """Return (label, label, distance) of ordered pairs, as numbers, and how many pairs have them.
+
+    Pairs are ordered as in GraKeL, so a pair of equal labels weighs more than one of different.
+    """
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import shortest_path
 
@@ -32,9 +35,8 @@ def _kinds(
     labels = np.array([alphabet[label] for label in graph.node_labels or [None] * n])
     one_way = (np.ones(graph.n_edges), (graph.edges[:, 0], graph.edges[:, 1]))
     lengths = shortest_path(csr_array(one_way, shape=(n, n)), directed=False, unweighted=True)
-    first, second = np.nonzero(np.triu(np.isfinite(lengths), 1))
-    small = np.minimum(labels[first], labels[second])
-    large = np.maximum(labels[first], labels[second])
-    kinds = (lengths[first, second].astype(np.int64) * base + small) * base + large
+    np.fill_diagonal(lengths, np.inf)
+    first, second = np.nonzero(np.isfinite(lengths))
+    kinds = (lengths[first, second].astype(np.int64) * base + labels[first]) * base + labels[second]
     values, counts = np.unique(kinds, return_counts=True)
     return values, counts.astype(np.float64)

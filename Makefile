@@ -27,7 +27,8 @@ format: $(READY)
 # Real data sets are found through DDGK_DATA.
 bench: $(READY)
 	$(BIN)/python benchmarks/engine.py
-	$(BIN)/python benchmarks/accuracy.py MUTAG PTC_MR
+	$(BIN)/ddgk experiment classification MUTAG --jobs 2
+	$(BIN)/ddgk experiment classification PTC_MR --jobs 2
 	$(BIN)/python benchmarks/runs.py
 	$(BIN)/python benchmarks/alignment_figures.py docs/figures
 	$(BIN)/python benchmarks/communities.py --seeds 12 --noise .1,.2,.3,.4

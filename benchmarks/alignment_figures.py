@@ -17,10 +17,9 @@ import numpy as np
 from PIL import Image
 
 import ddgk
-from communities import rewire
 from ddgk import plots
-from ddgk.cli.demo import align_barbells
 from ddgk.datasets import karate_club
+from ddgk.evaluation.attention import align_barbells, rewire
 
 RINGS = np.arange(10) // 5
 

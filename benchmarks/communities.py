@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 import ddgk
 from ddgk.alignment import find_communities
 from ddgk.datasets import karate_club
+from ddgk.evaluation.attention import rewire
 
 Integers = NDArray[np.int64]
 
@@ -38,20 +39,6 @@ class Case(NamedTuple):
     target_groups: Integers
     source_groups: Integers
     copies: Integers
-
-
-def rewire(graph: ddgk.Graph, share: float, seed: int) -> ddgk.Graph:
-    """Replace a share of the edges, drawn evenly, by as many new ones."""
-    chance = np.random.default_rng(seed)
-    edges = {(u, v) for u, v in graph.edges.tolist()}
-    drawn = chance.permutation(graph.n_edges)[: round(share * graph.n_edges)]
-    gone = {(u, v) for u, v in graph.edges[drawn].tolist()}
-    kept = edges - gone
-    while len(kept) < graph.n_edges:
-        u, v = sorted(chance.choice(graph.n_nodes, 2, replace=False).tolist())
-        if (u, v) not in gone:
-            kept.add((u, v))
-    return ddgk.Graph(graph.n_nodes, sorted(kept), name=graph.name)
 
 
 def plant(kind: str, seed: int) -> tuple[ddgk.Graph, Integers]:

@@ -133,7 +133,10 @@ def test_sources_equal_overlapping_and_disjoint():
     [
         ({"n_sources": 0}, "n_sources must be a whole number of at least 1, not 0"),
         ({"n_sources": 2.5}, "n_sources must be a whole number"),
-        ({"sources": "best"}, "sources must be one of 'random', not 'best'"),
+        (
+            {"sources": "best"},
+            "sources must be one of 'random', 'sizes', 'farthest', 'facility', not 'best'",
+        ),
         ({"sources": [99]}, r"sources must be positions 0\.\.7, not \[99\]"),
         ({"sources": []}, "sources must be positions"),
         ({"preset": "fast"}, "preset must be one of 'default', 'paper', 'authors', not 'fast'"),

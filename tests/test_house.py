@@ -22,9 +22,10 @@ ROWS = [
     ["divergence", "tiling"],
     ["explanation", "store"],
     ["embedding"],
-    ["kernel", "alignment", "sources", "transformer"],
+    ["kernel", "alignment", "transformer"],
+    ["sources"],
     ["estimator"],
-    ["plots"],
+    ["evaluation", "plots"],
     ["cli"],
 ]
 ROW = {module: row for row, modules in enumerate(ROWS) for module in modules}

@@ -140,3 +140,21 @@ def write_models(folder: Path) -> None:
     plain = [Graph(3, [(0, 1), (1, 2)], edge_weights=[0.5, 1.0]), Graph(2, [])]
     other = {"relation": "closeness", "precision": "float64", "weights": "keep", "width": 3}
     DDGK(**quick, **other).fit(plain).save(folder / "plain.ddgk")
+
+
+@cache
+def results() -> list[bytes]:
+    """Results of an experiment, with tables and without."""
+    tables = [{"title": "t", "columns": ["a", "b"], "rows": [["x", "1.0"], ["y", "2"]]}]
+    content = {
+        "format": "ddgk results 1",
+        "experiment": "classification",
+        "command": "ddgk experiment classification MUTAG",
+        "configuration": {"dataset": "MUTAG", "seed": 0, "method": {"curve": [1, 2]}},
+        "tables": tables,
+        "measured": {"rows": [{"accuracies": [0.5, 1.0]}]},
+        "times": tables,
+        "versions": {"ddgk": "0.1.0"},
+    }
+    bare = content | {"tables": [], "times": [], "configuration": {}}
+    return [json.dumps(one).encode() for one in (content, bare)]

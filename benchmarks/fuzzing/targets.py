@@ -14,6 +14,8 @@ import numpy as np
 
 from ddgk import DDGK
 from ddgk.datasets import Dataset, read, read_tu
+from ddgk.evaluation.results import Results, render
+from ddgk.evaluation.results import load as load_results
 from ddgk.graphs import Graph
 from fuzzing import specimens
 from fuzzing.forging import forge_archive, forge_model
@@ -131,6 +133,14 @@ def make_model(rng: Random, models: Path) -> Case:
     return {"toy.ddgk": mutate(rng, data, forge_model)}
 
 
+def valid_results(_: Path) -> list[Case]:
+    return [{"toy.json": data} for data in specimens.results()]
+
+
+def make_results(rng: Random, _: Path) -> Case:
+    return {"toy.json": mutate(rng, rng.choice(specimens.results()), mutate_json, mutate_text)}
+
+
 TARGETS: dict[str, Target] = {
     "tu folder": Target(valid_tu_folders, make_tu_folder, read_set),
     "tu archive": Target(valid_tu_archives, make_tu_archive, read_set, "toy.zip"),
@@ -141,6 +151,7 @@ TARGETS: dict[str, Target] = {
     "graph folder": Target(valid_folders, make_folder, read_graphs),
     "model": Target(valid_models, make_model, lambda path, _: DDGK.load(path), "toy.ddgk"),
     "run folder": Target(valid_runs, make_run, read_run),
+    "results": Target(valid_results, make_results, lambda path, _: load_results(path), "toy.json"),
 }
 
 
@@ -163,6 +174,9 @@ def write_case(case: Case, folder: Path) -> None:
 
 def check_result(result: Any) -> str | None:
     """Return what is wrong with something a reader accepted, or None."""
+    if isinstance(result, Results):
+        render([result]).encode()
+        return None
     if isinstance(result, DDGK):
         # Any text may be fitted and saved; only files of graphs are held to UTF-8.
         graphs = [graph.replace(name=None, node_names=None) for graph in result.sources_]

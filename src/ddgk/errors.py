@@ -65,6 +65,10 @@ class TileError(DDGKError, RuntimeError):
     """Some tiles of a run could not be computed or stored; all others are kept."""
 
 
+class ResultsError(DDGKError, ValueError):
+    """A file of results is damaged, foreign, or from a newer version."""
+
+
 class ClusterError(DDGKError, ConnectionError):
     """The scheduler of a cluster cannot be reached, or went away; what is finished is kept."""
 

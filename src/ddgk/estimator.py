@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -26,7 +27,7 @@ from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph, as_graphs, stream_graphs
 from ddgk.method import Method, preset_method
 from ddgk.reading import Reader
-from ddgk.sources import choose_sources
+from ddgk.sources import cheap_divergences, choose_sources
 from ddgk.store import StoredModel, load_model, save_model
 from ddgk.store.run import Run, is_run, load_from_run
 from ddgk.transformer import Transformer, draw_seed
@@ -46,8 +47,10 @@ class DDGK(Transformer):
         How many of the graphs become sources; all of them where there are fewer.
     preset : {"default", "paper", "authors"}
         What the parameters of the method are where they are not given (see `ddgk.method.Method`).
-    sources : "random", sequence of int, or sequence of graphs
-        How sources are chosen, or which positions of the fitted graphs, or which graphs, they are.
+    sources : {"random", "sizes", "farthest", "facility"}, sequence of int, or of graphs
+        How sources are chosen (at random; one from each of as many strata by size; each as far as
+        can be from those before; so that every graph is near one, by cheap divergences from a few
+        pilots), or which positions of the fitted graphs, or which graphs, they are.
     relation, dimension, width, depth, encoder_epochs, encoder_rate, scores, reverse, start, rate, \
 curve, window, families, coefficients, smoothing, surroundings, reduction, output, baseline, \
 symmetric, precision
@@ -193,10 +196,16 @@ symmetric, precision
         method, policies = self._method(), self._policies()
         graphs = as_graphs(X, policies=policies)
         seed = self._seed(run)
-        chosen, indices = choose_sources(graphs, self.sources, self.n_sources, seed, policies)
+        engine, verbose = self._engine(method), bool(self.verbose)
+        cheaply = partial(
+            cheap_divergences, method=method, engine=engine, seed=seed, verbose=verbose
+        )
+        chosen, indices = choose_sources(
+            graphs, self.sources, self.n_sources, seed, policies, cheaply
+        )
         families = learn_families([*graphs, *chosen], method.families)
         reader = Reader(method.relation, families, self.unseen_labels, method.surroundings)
-        scorer, verbose = Scorer(method, reader, self._engine(method), seed), bool(self.verbose)
+        scorer = Scorer(method, reader, engine, seed)
         if run is None:
             model = train_model(scorer, chosen, verbose)
         else:
@@ -415,7 +424,9 @@ symmetric, precision
     def _parameters(self) -> dict[str, Any]:
         """Return the parameters that a file can hold; the rest is in the model already."""
         plain = (str, int, float, bool, type(None))
-        given = {**self.get_params(), "sources": "random"}
+        given = self.get_params()
+        if not isinstance(self.sources, str):
+            given["sources"] = "random"
         return {name: value for name, value in given.items() if isinstance(value, plain)}
 
     def _one(self, graph: Any) -> Graph:

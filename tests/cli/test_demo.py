@@ -6,7 +6,6 @@ import pytest
 
 from ddgk.alignment import Alignment
 from ddgk.cli import demo
-from ddgk.datasets import barbell
 
 
 def sure_alignment(target, source, **_):
@@ -26,11 +25,6 @@ def _quick(monkeypatch):
     )
 
 
-def test_symmetries_of_the_barbell():
-    kinds = [{}, {"node_labels": True}, {"node_labels": True, "edge_labels": True}]
-    assert [demo.count_symmetries(barbell(**labels)) for labels in kinds] == [8, 4, 1]
-
-
 def test_counting_tells_the_families_little():
     graphs, families = demo.make_families()
     assert len(graphs) == 30
@@ -38,22 +32,6 @@ def test_counting_tells_the_families_little():
     assert {graph.n_nodes for graph in graphs} == {34, 35}
     seeds = [graph for graph in graphs if graph.name.endswith("-0")]
     assert [seed.n_edges for seed in seeds] == [78] * 6
-
-
-@pytest.mark.usefixtures("_quick")
-def test_the_copy_is_shuffled_for_the_work_and_put_back_in_order(monkeypatch):
-    seen = []
-
-    def watched(target, source, **how):
-        seen.append(source.node_names)
-        return sure_alignment(target, source, **how)
-
-    monkeypatch.setattr("ddgk.alignment.align", watched)
-    for found in demo.align_barbells().values():
-        np.testing.assert_array_equal(found.attention, np.eye(10))
-        assert found.matching == {node: node + 10 for node in range(10)}
-        assert found.is_isomorphism
-    assert all(names != tuple(range(10, 20)) for names in seen)
 
 
 @pytest.mark.usefixtures("_quick")
@@ -81,19 +59,6 @@ def test_without_matplotlib_it_says_so_and_goes_on(run, folder, monkeypatch):
 def test_a_file_in_the_way(fails, folder):
     (folder / "ddgk-demo").write_text("mine")
     assert "ddgk-demo" in fails("demo")
-
-
-def test_which_families_are_recovered():
-    found = demo.Clustering(
-        names=list("abcd"),
-        families=["x", "x", "y", "y"],
-        distances=np.zeros((4, 4)),
-        clusters=np.array([1, 1, 1, 2]),
-        agreement=0.0,
-        agreement_by_counting=0.0,
-    )
-    assert found.recovered("x") == (2, 1)
-    assert found.recovered("y")[0] == 1
 
 
 @pytest.mark.slow

@@ -2,13 +2,16 @@ import inspect
 
 import pytest
 
-from ddgk import plots
+from ddgk import plots, sources
 from ddgk.alignment.views import VIEWS
 from ddgk.attributes import FAMILIES, UNSEEN
 from ddgk.cli import options
 from ddgk.cli.embed import embed
 from ddgk.embedding.runs import IF_BUSY
 from ddgk.estimator import DDGK
+from ddgk.evaluation.baselines import BASELINES
+from ddgk.evaluation.classification import PROTOCOLS
+from ddgk.evaluation.classifiers import CLASSIFIERS
 from ddgk.graphs import policies
 from ddgk.method import CHOICES, PRESETS
 
@@ -16,12 +19,14 @@ from ddgk.method import CHOICES, PRESETS
 def test_choices_are_those_of_the_library():
     figures = {"detail": tuple(word for word in plots.CHOICES["detail"] if word != "auto")}
     library = CHOICES | policies.CHOICES | figures | {"unseen_labels": UNSEEN, "if_busy": IF_BUSY}
-    library |= {"preset": tuple(PRESETS)}
+    library |= {"preset": tuple(PRESETS), "protocol": PROTOCOLS, "classifier": tuple(CLASSIFIERS)}
+    library |= {"choose": sources.CHOICES}
     for name, allowed in options.CHOICES.items():
         if name not in ("attributes", "groups"):
             assert sorted(allowed) == sorted(library[name]), name
     assert set(options.FAMILIES) == set(FAMILIES)
     assert tuple(VIEWS) == options.VIEWS
+    assert tuple(BASELINES) == options.BASELINES
 
 
 def test_attribute_choices_are_those_of_the_reader():
@@ -36,7 +41,7 @@ def test_options_of_embed_are_called_as_in_the_library():
     own = {"ctx", "graphs", "out", "seed", "jobs", "force", "quiet", "model", "save_model"}
     own |= {"run", "add", "if_busy", "cluster"}  # of a call, not of a model
     reading = {"node_labels", "edge_labels", "attributes"}
-    named = set(inspect.signature(embed).parameters) - own - reading - {"sources"}
+    named = set(inspect.signature(embed).parameters) - own - reading - {"sources", "choose"}
     assert named <= known
 
 

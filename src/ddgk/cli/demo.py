@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,10 +11,8 @@ import typer
 from ddgk.errors import MissingExtraError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ddgk.alignment import Alignment
+    from ddgk.evaluation.clustering import Clustering
     from ddgk.graphs import Graph
 
 GENERATED = {
@@ -31,24 +28,6 @@ GENERATED = {
 N_STEPS = 4
 
 
-@dataclass(frozen=True)
-class Clustering:
-    """Graphs, the families they are known to be of, and the clusters found without knowing."""
-
-    names: list[str]
-    families: list[str]
-    distances: NDArray[np.float64]
-    clusters: NDArray[np.int64]
-    agreement: float
-    agreement_by_counting: float
-
-    def recovered(self, family: str) -> tuple[int, int]:
-        """Return how many members stand in the family's largest cluster, and strangers there."""
-        own = [c for c, f in zip(self.clusters, self.families, strict=True) if f == family]
-        largest = max(set(own), key=own.count)
-        return own.count(largest), int((self.clusters == largest).sum()) - own.count(largest)
-
-
 def demo(
     out: Annotated[Path, typer.Option(help="The folder for the figures.")] = Path("ddgk-demo"),
 ) -> None:
@@ -61,6 +40,8 @@ def demo(
     ddgk demo --out pictures
     """  # noqa: D301
     from rich.console import Console
+
+    from ddgk.evaluation.attention import align_barbells
 
     began = time.perf_counter()
     out.mkdir(parents=True, exist_ok=True)
@@ -83,14 +64,14 @@ def demo(
         "so counting does not tell them apart. Embedded by structure alone, then clustered."
     )
     with console.status("embedding"):
-        found = cluster_families()
+        found, by_counting = cluster_families()
     console.print(_cluster_table(found))
     console.print(
         "together: members in the family's largest cluster; strangers: others in that cluster"
     )
     console.print(
         f"adjusted Rand index {found.agreement:.2f} (1: the families exactly, 0: chance); "
-        f"from numbers of nodes and edges {found.agreement_by_counting:.2f}"
+        f"from numbers of nodes and edges {by_counting:.2f}"
     )
     try:
         for path in draw(pairs, found, out):
@@ -100,39 +81,15 @@ def demo(
     console.print(f"[dim]{time.perf_counter() - began:.0f} s[/]")
 
 
-def align_barbells(restarts: int = 8) -> dict[str, Alignment]:
-    """Align the paper's barbell with a copy: without labels, with node labels, with edge labels.
-
-    The copy is shuffled before the work and put back in order after it: nothing can be read off
-    the order of the nodes, and a node that is matched with itself lies on the diagonal.
-    """
-    import numpy as np
-
-    from ddgk.alignment import align
-    from ddgk.datasets import barbell
-
-    kinds: dict[str, dict[str, Any]] = {
-        "none": {},
-        "nodes": {"node_labels": True},
-        "nodes, edges": {"node_labels": True, "edge_labels": True},
-    }
-    order = np.random.default_rng(0).permutation(10)
-    pairs = {}
-    for kind, labels in kinds.items():
-        target = barbell(**labels)
-        copy = target.replace(name="copy", node_names=range(10, 20))
-        found = align(target, copy.permuted(order), restarts=restarts)
-        pairs[kind] = found.reordered(np.argsort(order))
-    return pairs
-
-
-def cluster_families(**changes: Any) -> Clustering:
+def cluster_families(**changes: Any) -> tuple[Clustering, float]:
     """Embed families of mutants, cluster them, and compare the clusters with the families.
 
     As in the paper every graph is a source too, and what counts is the divergence that is left
     when training ends: the first steps see little but how dense a graph is, and here all are alike.
+    The number beside is the index that counting nodes and edges would give.
     """
     from ddgk.estimator import DDGK
+    from ddgk.evaluation.clustering import cluster, describe_by_counts
     from ddgk.kernel import Statistics, distances
 
     graphs, families = make_families()
@@ -140,17 +97,9 @@ def cluster_families(**changes: Any) -> Clustering:
     model = DDGK(random_state=0, **(chosen | changes))
     embedding = model.fit_transform(graphs)
     apart = distances(Statistics.of(embedding).standardise(embedding))
-    counts = [[graph.n_nodes, graph.n_edges] for graph in graphs]
-    by_counting = distances(Statistics.of(counts).standardise(counts))
-    clusters, agreement = _cluster(apart, families)
-    return Clustering(
-        names=[str(graph.name) for graph in graphs],
-        families=families,
-        distances=apart,
-        clusters=clusters,
-        agreement=agreement,
-        agreement_by_counting=_cluster(by_counting, families)[1],
-    )
+    by_counting = distances(describe_by_counts(graphs, logarithms=False))
+    names = [str(graph.name) for graph in graphs]
+    return cluster(apart, names, families), cluster(by_counting, names, families).agreement
 
 
 def make_families() -> tuple[list[Graph], list[str]]:
@@ -190,19 +139,10 @@ def draw(pairs: dict[str, Alignment], found: Clustering, folder: Path) -> list[P
     return paths
 
 
-def _cluster(apart: NDArray[np.float64], families: list[str]) -> tuple[NDArray[np.int64], float]:
-    """Cut a tree of the distances into as many clusters as there are families."""
-    from scipy.cluster.hierarchy import fcluster, linkage
-    from scipy.spatial.distance import squareform
-    from sklearn.metrics import adjusted_rand_score
-
-    tree = linkage(squareform(apart, checks=False), "ward")
-    clusters = fcluster(tree, len(set(families)), "maxclust")
-    return clusters, float(adjusted_rand_score(families, clusters))
-
-
 def _alignment_table(pairs: dict[str, Alignment]) -> Any:
     from rich.table import Table
+
+    from ddgk.evaluation.attention import count_symmetries
 
     table = Table()
     table.add_column("labels")
@@ -222,20 +162,6 @@ def _alignment_table(pairs: dict[str, Alignment]) -> Any:
             f"{itself} of {found.target.n_nodes}",
         )
     return table
-
-
-def count_symmetries(graph: Graph) -> int:
-    """Count the ways to map a small graph onto itself, labels included, by trying them."""
-    from networkx.algorithms import isomorphism
-
-    whole = graph.to_networkx()
-    matcher = isomorphism.GraphMatcher(
-        whole,
-        whole,
-        node_match=isomorphism.categorical_node_match("label", 0),
-        edge_match=isomorphism.categorical_edge_match("label", 0),
-    )
-    return sum(1 for _ in matcher.isomorphisms_iter())
 
 
 def _cluster_table(found: Clustering) -> Any:

@@ -72,6 +72,9 @@ def embed(
     sources: Annotated[
         int | None, typer.Option(min=1, help="How many graphs become sources.", show_default="32")
     ] = None,
+    choose: Annotated[
+        str | None, choice("choose", "Which graphs become sources.", default="random")
+    ] = None,
     preset: Annotated[
         str | None, choice("preset", "What the options of the method are, unless given.")
     ] = None,
@@ -136,6 +139,7 @@ def embed(
     """  # noqa: D301
     fitting = {
         "n_sources": sources,
+        "sources": choose,
         "preset": preset,
         "relation": relation,
         "scores": scores,
@@ -240,7 +244,7 @@ def _stated(estimator: DDGK, name: str) -> str | None:
 
 def _refuse_with_model(ctx: typer.Context, given: dict[str, Any], save_model: Path | None) -> None:
     """Refuse options that shape a new model, since a saved one is what it is."""
-    spelled = {"n_sources": "--sources", "random_state": "--seed"}
+    spelled = {"n_sources": "--sources", "sources": "--choose", "random_state": "--seed"}
     names = [spelled.get(name, "--" + name.replace("_", "-")) for name in given]
     names += [] if save_model is None else ["--save-model"]
     if names:

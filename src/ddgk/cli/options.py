@@ -6,6 +6,7 @@ compares them.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "preset": ("default", "paper", "authors"),
+    "choose": ("random", "sizes", "farthest", "facility"),
     "relation": ("node_to_edges", "closeness"),
     "scores": ("linear", "tanh"),
     "reverse": ("tied", "free"),
@@ -29,10 +31,24 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "if_busy": ("wait", "share", "fail"),
     "groups": ("communities", "labels"),
     "detail": ("nodes", "groups"),
+    "protocol": ("nested", "paper", "authors-code"),
+    "classifier": ("svm", "linear", "boosting"),
 }
 
 FAMILIES = ("node_labels", "edge_labels", "attributes")
 VIEWS = ("node_to_edges", "heat", "closeness")
+BASELINES = (
+    "sizes",
+    "histogram",
+    "sp",
+    "wl",
+    "wl-oa",
+    "wwl",
+    "walks",
+    "netlsd",
+    "graph2vec",
+    "node2vec",
+)
 
 
 def choice(name: str, text: str, *, default: str | None = None) -> Any:
@@ -66,6 +82,32 @@ def numbers(text: str | None) -> tuple[int, ...] | None:
         raise typer.BadParameter(f"must be numbers such as 1,2,5, not {text!r}") from None
 
 
+def seeds(text: str | None) -> tuple[int, ...] | None:
+    """Read seeds separated by commas.
+
+    >>> seeds("0,1,2")
+    (0, 1, 2)
+    """
+    found = numbers(text)
+    if found is not None and (len(set(found)) < len(found) or min(found) < 0):
+        raise typer.BadParameter(f"must be different numbers from 0 on, not {text!r}")
+    return found
+
+
+def shares(text: str | None) -> tuple[float, ...] | None:
+    """Read whole percentages that ascend to 100, as shares.
+
+    >>> shares("5,20,100")
+    (0.05, 0.2, 1.0)
+    """
+    found = numbers(text)
+    if found is None:
+        return None
+    if list(found) != sorted(set(found)) or found[0] < 1 or found[-1] != 100:
+        raise typer.BadParameter(f"must ascend from 1 at least to 100, not {text!r}")
+    return tuple(percent / 100 for percent in found)
+
+
 def family_names(text: str | None) -> str | tuple[str, ...] | None:
     """Read "auto", "none", or names separated by commas.
 
@@ -84,6 +126,38 @@ def view_names(text: str | None) -> tuple[str, ...] | None:
     ('node_to_edges', 'heat')
     """
     return None if text is None else _some_of(VIEWS, text, "some of")
+
+
+def baseline_names(text: str | None) -> tuple[str, ...] | None:
+    """Read "all", or names of baselines separated by commas.
+
+    >>> baseline_names("wl,sp")
+    ('wl', 'sp')
+    """
+    if text == "all":
+        return BASELINES
+    return None if text is None else _some_of(BASELINES, text, "all, or some of")
+
+
+def changes(given: list[str] | None) -> tuple[tuple[str, Any], ...]:
+    """Read NAME=VALUE, where a value is a number, a list of numbers in brackets, or a word.
+
+    >>> changes(["depth=2", "curve=[5, 20]", "reduction=mean"])
+    (('depth', 2), ('curve', (5, 20)), ('reduction', 'mean'))
+    """
+    found = []
+    for text in given or ():
+        name, sign, word = text.partition("=")
+        if not sign or not name.strip():
+            raise typer.BadParameter(f"must be NAME=VALUE, such as reduction=mean, not {text!r}")
+        try:
+            value = json.loads(word)
+        except (ValueError, RecursionError):
+            value = word.strip()
+        if isinstance(value, dict):
+            raise typer.BadParameter(f"{name} must be a number, a list or a word, not {word!r}")
+        found.append((name.strip(), tuple(value) if isinstance(value, list) else value))
+    return tuple(found)
 
 
 def _some_of(known: tuple[str, ...], text: str, choice: str) -> tuple[str, ...]:

@@ -4,8 +4,19 @@ Every function returns a `matplotlib.figure.Figure`, touches no global state and
 """
 
 from ddgk.plots.attention import CHOICES, alignment, alignments
+from ddgk.plots.bands import bands
+from ddgk.plots.comparison import comparison
 from ddgk.plots.scene import MOST_NODES
 from ddgk.plots.shares import explanation
 from ddgk.plots.tree import clusters
 
-__all__ = ["CHOICES", "MOST_NODES", "alignment", "alignments", "clusters", "explanation"]
+__all__ = [
+    "CHOICES",
+    "MOST_NODES",
+    "alignment",
+    "alignments",
+    "bands",
+    "clusters",
+    "comparison",
+    "explanation",
+]

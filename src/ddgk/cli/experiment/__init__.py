@@ -1,0 +1,22 @@
+"""`ddgk experiment`: the paper's experiments, one file each."""
+
+from __future__ import annotations
+
+import typer
+
+from ddgk.cli.experiment import attention, classification, clustering, report, sampling
+
+experiment = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Redo the paper's experiments.\n\n\b\n"
+    "ddgk experiment attention\n"
+    "ddgk experiment clustering\n"
+    "ddgk experiment classification MUTAG\n"
+    "ddgk experiment sampling MUTAG",
+)
+experiment.command("attention")(attention.attention)
+experiment.command("clustering")(clustering.clustering)
+experiment.command("classification")(classification.classification)
+experiment.command("sampling")(sampling.sampling)
+experiment.command("report")(report.report)

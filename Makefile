@@ -44,7 +44,7 @@ $(READY): pyproject.toml
 		{ echo "ddgk needs Python 3.11 or newer; try make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet torch==2.13.0 -e ".[torch,plots,parquet,cluster,cloud,dev]"
+	$(BIN)/python -m pip install --quiet torch==2.13.0 -e ".[torch,plots,parquet,cluster,cloud,tune,dev]"
 	@touch $(READY)
 
 clean:

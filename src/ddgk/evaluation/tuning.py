@@ -104,13 +104,14 @@ class Objective:
         return value
 
     def _embed(self, parameters: dict[str, Any], sources: list[int]) -> NDArray[np.float64]:
-        return DDGK(
+        found: NDArray[np.float64] = DDGK(
             preset=self.preset,
             sources=sources,
             random_state=self.seed,
             n_jobs=self.n_jobs,
             **as_method(parameters, self.preset),
         ).fit_transform(self.graphs)
+        return found
 
     def _accuracies(self, columns: Columns) -> tuple[float, float]:
         """Return the best machine's mean accuracy on the dev parts, and its one on the test part.

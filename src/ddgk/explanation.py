@@ -99,7 +99,9 @@ def profiles(scorer: Scorer, target: Graph, encoders: list[Encoder]) -> Array:
         _node_terms(scorer, reading, outcome.unit_terms)
         for outcome in scorer.train([reading], encoders, pairs, detail=True)
     ]
-    scale = 1.0 if scorer.method.reduction == "sum" else float(target.n_nodes)
+    # A share of a mean is small in a large graph; a share of a sum is not.
+    summed = [scorer.method.reduction == "sum" or name.endswith(".sum") for name in scorer.channels]
+    scale = np.where(summed, 1.0, float(target.n_nodes))[:, None]
     return scale * np.stack(found, axis=0).transpose(3, 0, 1, 2)
 
 

@@ -129,6 +129,17 @@ def test_profiles_average_to_the_divergence():
         np.testing.assert_allclose(profiles.mean(0), row, atol=1e-9)
 
 
+@pytest.mark.parametrize("reduction", ["sum", "both"])
+def test_shares_of_a_sum_add_up_to_it_whatever_the_size(reduction):
+    model = DDGK(**QUICK, baseline="none", reduction=reduction).fit(GRAPHS)
+    names = model.get_feature_names_out()
+    summed = np.array([reduction == "sum" or ".sum/" in name for name in names])
+    for graph, row in zip(GRAPHS, model.transform(GRAPHS), strict=True):
+        profiles = model.node_profiles(graph)
+        np.testing.assert_allclose(profiles.sum(0)[summed], row[summed], rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(profiles.mean(0)[~summed], row[~summed], atol=1e-9)
+
+
 @pytest.mark.parametrize(
     "graph",
     [

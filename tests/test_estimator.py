@@ -99,6 +99,7 @@ def test_tags_and_repr():
 
 
 def test_pandas_output():
+    pytest.importorskip("pandas", reason="frames need pandas")
     frame = DDGK(**QUICK).set_output(transform="pandas").fit_transform(GRAPHS)
     assert list(frame.columns)[:1] == ["source0/edges/1"]
     assert frame.shape == (8, 48)

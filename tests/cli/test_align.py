@@ -48,6 +48,7 @@ def test_labels_can_be_left_out(run):
 
 @pytest.mark.usefixtures("rings", "_quick")
 def test_files_by_their_ending(run, folder):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
     names = ("x.json", "x.csv", "x.svg", "x.png", "x.pdf")
     outs = [word for name in names for word in ("-o", name)]
     said = run("align", "rings:0", "rings:1", *QUICK, *outs).stdout
@@ -76,6 +77,7 @@ def test_ties_and_what_is_left_over_are_said(run):
 @pytest.mark.usefixtures("molecules", "_quick")
 @pytest.mark.parametrize("words", [(), ("--hierarchical",)])
 def test_groups_are_matched_too(run, folder, words):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
     outs = ("-o", "x.json", "-o", "x.csv", "-o", "x.svg", "--detail", "groups")
     pair = ("molecules.json:0", "molecules.json:0")
     said = run("align", *pair, "--groups", "labels", *words, *outs, *QUICK).stdout

@@ -36,6 +36,7 @@ def test_counting_tells_the_families_little():
 
 @pytest.mark.usefixtures("_quick")
 def test_it_runs_through_and_keeps_the_files_of_others(run, folder):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
     (folder / "pictures").mkdir()
     (folder / "pictures" / "mine.png").write_text("mine")
     for _ in range(2):

@@ -12,6 +12,12 @@ from ddgk.alignment import Alignment
 from ddgk.graphs import Graph
 
 
+@pytest.fixture(autouse=True)
+def matplotlib() -> Any:
+    """Skip what draws where nothing can be drawn."""
+    return pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
+
+
 @pytest.fixture
 def matched() -> Callable[..., Alignment]:
     """Return what aligns a graph with a shuffled copy of itself, as sure as is said."""

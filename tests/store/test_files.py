@@ -47,6 +47,7 @@ def test_a_line_that_was_cut_off_is_no_line(tmp_path):
 
 
 def test_addresses(tmp_path):
+    pytest.importorskip("fsspec", reason="buckets need fsspec (extra cloud)")
     assert isinstance(open_folder(f"file://{tmp_path}"), LocalFolder)
     assert open_folder(tmp_path).address == str(tmp_path)
     with pytest.raises(RunError, match="no address that fsspec knows"):

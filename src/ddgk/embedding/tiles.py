@@ -193,8 +193,10 @@ def _open(address: str, token: str) -> Workplace:
 
 
 def forget_opened() -> None:
-    """Close what this process keeps open between tiles."""
+    """Close what this process keeps open between tiles, also where an error still refers to it."""
     with _guard:
+        for place in _opened.values():
+            place.locks.close()
         _opened.clear()
 
 

@@ -20,6 +20,7 @@ def _sure(monkeypatch):
 
 
 def test_results_page_and_figure(run, folder):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
     shown = run("experiment", "attention", "-o", "a.json", "-o", "a.md", "-o", "a.png").output
     assert "Graphs matched with shuffled copies" in shown
     kept = json.loads((folder / "a.json").read_text())

@@ -29,6 +29,7 @@ def made(monkeypatch):
 
 
 def test_results_page_and_figure(run, folder, made):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
     words = ("experiment", "clustering", "--seeds", "3,5")
     shown = run(*words, "-o", "c.json", "-o", "c.md", "-o", "c.svg").output
     assert "Families found again of 6, 2 seeds" in shown

@@ -19,6 +19,7 @@ WORDS = ("experiment", "sampling", "toy", "--sources", "8", "--shares", "25,100"
 
 
 def test_results_page_and_figure(run, folder):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
     shown = run(*WORDS, "-o", "s.json", "-o", "s.md", "-o", "s.png").output
     assert "facility" in shown
     kept = json.loads((folder / "s.json").read_text())

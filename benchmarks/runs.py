@@ -198,6 +198,7 @@ def draw(seconds: dict[str, float], memories: list[dict[str, float]], path: Path
     for kind in ("threads", "processes"):
         ratio = seconds[f"{kind} 1"] / seconds[f"{kind} 2"]
         left.annotate(f"{ratio:.2f} x", (f"{kind} 2", seconds[f"{kind} 2"] / 2), ha="center")
+    left.margins(y=0.12)
     left.set_ylabel("seconds of the same run")
     left.tick_params(axis="x", labelsize=8)
     counts = [memory["count"] for memory in memories]

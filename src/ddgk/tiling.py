@@ -150,7 +150,7 @@ def choose_shape(
     whole_rows: keep all sources in a tile, since targets need encoders of their own there.
 
     >>> choose_shape([20] * 100, [20] * 16, 60, whole_rows=False)
-    TileShape(targets=72, sources=16)
+    TileShape(targets=56, sources=16)
     >>> choose_shape([3000] * 9, [20] * 16, 60, whole_rows=False)
     TileShape(targets=8, sources=2)
     """

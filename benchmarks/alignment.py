@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 import ddgk
 from alignment_peers import PEERS
@@ -295,6 +296,15 @@ def _left_out(rows: Sequence[Row]) -> str:
     return "" if share == 1 else f" (ran on {share:.2f} of the pairs)"
 
 
+def show_set(name: str, arguments: argparse.Namespace) -> None:
+    if "permuted" in arguments.tables:
+        show_permuted(name, arguments)
+    if "damaged" in arguments.tables:
+        show_damaged(name, arguments, labelled=False)
+        if draw(name, 1, 0)[0].node_labels is not None:
+            show_damaged(name, arguments, labelled=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--sets", nargs="+", default=list(SETS))
@@ -312,13 +322,9 @@ def main() -> None:
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     if beside.is_dir():
         os.environ.setdefault("DDGK_DATA", str(beside))
-    for name in arguments.sets:
-        if "permuted" in arguments.tables:
-            show_permuted(name, arguments)
-        if "damaged" in arguments.tables:
-            show_damaged(name, arguments, labelled=False)
-            if draw(name, 1, 0)[0].node_labels is not None:
-                show_damaged(name, arguments, labelled=True)
+    with threadpool_limits(1):  # or threads that wait for small products count as time of ours
+        for name in arguments.sets:
+            show_set(name, arguments)
 
 
 if __name__ == "__main__":

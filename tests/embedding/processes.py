@@ -31,7 +31,7 @@ def make(n_jobs=1):
 
 def small_tiles():
     """Cut the run into tiles of eight targets, a few hundredths of a second each."""
-    tiling.WANTED_SECONDS = tiling.SHORTEST_SECONDS = 16 * 0.0025
+    tiling.WANTED_SECONDS = tiling.SHORTEST_SECONDS = 8 * 0.0025
 
 
 def load(folder, n_jobs=1, if_busy="wait"):

@@ -38,8 +38,8 @@ _spec.loader.exec_module(processes)
 
 @pytest.fixture
 def small_tiles(monkeypatch):
-    monkeypatch.setattr("ddgk.tiling.WANTED_SECONDS", 16 * 0.0025)
-    monkeypatch.setattr("ddgk.tiling.SHORTEST_SECONDS", 16 * 0.0025)
+    monkeypatch.setattr("ddgk.tiling.WANTED_SECONDS", 8 * 0.0025)
+    monkeypatch.setattr("ddgk.tiling.SHORTEST_SECONDS", 8 * 0.0025)
 
 
 @pytest.fixture(scope="module")

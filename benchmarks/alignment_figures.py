@@ -75,5 +75,6 @@ def draw_karate(folder: Path) -> None:
 
 if __name__ == "__main__":
     place = Path(sys.argv[1] if len(sys.argv) > 1 else ".")
+    place.mkdir(parents=True, exist_ok=True)
     draw_barbells(place)
     draw_karate(place)

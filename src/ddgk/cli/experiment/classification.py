@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ddgk.cli import inputs, options
-from ddgk.cli.experiment.showing import FIGURES, FILES, continued, show, stated_command, write
+from ddgk.cli.experiment import files
+from ddgk.cli.experiment.showing import continued, stated_command
 from ddgk.cli.options import choice
-from ddgk.cli.outputs import check_output
 
 if TYPE_CHECKING:
     from ddgk.evaluation.classification import Row
@@ -22,22 +23,8 @@ def classification(
         str,
         typer.Argument(metavar="DATASET", help="A data set's name, or a TU folder or zip."),
     ],
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help=f"A file to write: {', '.join(FILES)}. May be given several times.",
-            show_default=False,
-        ),
-    ] = None,
-    run: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep what is finished in this folder; the same command continues.",
-        ),
-    ] = None,
+    out: files.Out = None,
+    run: files.KeptIn = None,
     preset: Annotated[
         str | None, choice("preset", "How graphs are embedded.", default="default")
     ] = None,
@@ -100,14 +87,7 @@ def classification(
     ddgk experiment classification MUTAG --beside histogram,wl
     ddgk experiment classification MUTAG --preset paper --protocol paper
     """  # noqa: D301
-    files = out or []
-    for path in files:
-        check_output(path, FILES, force=force or run is not None)
-    if any(path.suffix.lower() in FIGURES for path in files):
-        # A missing library should be said before the work, not after it.
-        from ddgk.plots.canvas import style
-
-        style()
+    files.check(out or [], force=force or run is not None)
     from ddgk.evaluation.classification import Setting, classify, summarise
 
     setting = Setting(
@@ -126,13 +106,8 @@ def classification(
     with continued(run):
         rows = classify(graphs, setting, folder=run, n_jobs=jobs, verbose=watched)
     results = summarise(rows, graphs, setting, stated_command())
-    for path in files:
-        if path.suffix.lower() in FIGURES:
-            _draw(rows, results.tables[0].title, path)
-        else:
-            write(results, path)
-    if not quiet:
-        show(results)
+    draw = partial(_draw, rows, results.tables[0].title)
+    files.publish(results, out or [], draw, quiet=quiet)
 
 
 def _draw(rows: list[Row], title: str, path: Path) -> None:

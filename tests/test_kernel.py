@@ -2,7 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.metrics.pairwise import euclidean_distances, linear_kernel, rbf_kernel
+from sklearn.metrics.pairwise import (
+    euclidean_distances,
+    laplacian_kernel,
+    linear_kernel,
+    rbf_kernel,
+)
 from sklearn.preprocessing import StandardScaler
 
 from ddgk import kernel
@@ -28,6 +33,16 @@ def test_rbf_and_linear_on_standardised_columns():
     np.testing.assert_allclose(kernel.linear(NEW, statistics=known), linear_kernel(new))
 
 
+def test_laplacian_on_standardised_columns():
+    scaled, new = StandardScaler().fit(X).transform(X), StandardScaler().fit(X).transform(NEW)
+    found = kernel.laplacian(X)
+    np.testing.assert_allclose(found, laplacian_kernel(scaled, gamma=1 / 5), rtol=1e-6)
+    assert np.linalg.eigvalsh(found).min() > 0
+    np.testing.assert_allclose(
+        kernel.laplacian(NEW, X, gamma=2.0), laplacian_kernel(new, scaled, gamma=2), rtol=1e-5
+    )
+
+
 def test_rbf_is_positive_definite_and_exponential_need_not_be():
     assert np.linalg.eigvalsh(kernel.rbf(X)).min() > -1e-10
     # The two inner points are far apart although each is next to all outer ones.
@@ -40,6 +55,7 @@ def test_rbf_is_positive_definite_and_exponential_need_not_be():
     ("call", "message"),
     [
         (lambda: kernel.rbf(X, gamma=0), "gamma must be above 0"),
+        (lambda: kernel.laplacian(X, gamma=-1), "gamma must be above 0"),
         (lambda: kernel.rbf(X[0]), "two axes, not 1"),
         (lambda: kernel.distances([[np.nan]]), "not finite"),
         (lambda: kernel.rbf(NEW[:, :3], X), "3 columns, the statistics 5"),

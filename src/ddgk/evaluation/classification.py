@@ -161,7 +161,7 @@ def embed(
     kept = _key("ddgk", dataset, setting, embedding=True)
     values = model.fit_transform(dataset.graphs, run=None if folder is None else folder / kept)
     behind = np.asarray(model.source_indices_)
-    return Columns(values, np.repeat(behind, values.shape[1] // len(behind)))
+    return Columns(values, np.repeat(behind, values.shape[1] // len(behind)), absolute=True)
 
 
 def summarise(rows: Sequence[Row], dataset: Dataset, setting: Setting, command: str) -> Results:

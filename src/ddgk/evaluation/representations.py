@@ -13,6 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ddgk.engine.differences import sums_of_differences
 from ddgk.errors import ParameterError
 from ddgk.kernel import Statistics
 
@@ -50,11 +51,13 @@ class Columns:
     """A row of numbers per graph.
 
     values: (n_graphs, n_columns); columns_of: the graph which is the source behind each column, or
-    None where no column belongs to a graph.
+    None where no column belongs to a graph; absolute: whether graphs are compared by absolute
+    differences, which suits thousands of columns with a few extreme graphs in each, or by squares.
     """
 
     values: Array
     columns_of: Positions | None = None
+    absolute: bool = False
 
     @classmethod
     def of(cls, features: ArrayLike, columns_of: ArrayLike | None = None) -> Columns:
@@ -95,8 +98,14 @@ class Columns:
         return Statistics.of(kept[train]).standardise(kept)
 
     def squared_distances(self, train: Positions) -> Array:
-        """Return the mean over columns of the squared differences."""
+        """Return the mean over columns of the squared differences, or the absolute ones.
+
+        The latter are squared distances too, in a space of their own (Laplace's kernel is positive
+        definite).
+        """
         columns = self.columns(train)
+        if self.absolute:
+            return _of_mean_two(sums_of_differences(columns, columns), train)
         # As a product of matrices, since scipy's loop takes a minute where this takes a second.
         squares = np.einsum("ij,ij->i", columns, columns)
         found: Array = squares[:, None] + squares[None, :] - 2.0 * (columns @ columns.T)
@@ -127,9 +136,7 @@ class Grams:
         """Return K(i, i) + K(j, j) - 2 K(i, j) of the last matrix, in units of its mean half."""
         gram = self.matrices[-1]
         own = gram.diagonal()
-        found = np.maximum(own[:, None] + own[None, :] - 2.0 * gram, 0.0)
-        mean = found[np.ix_(train, train)].mean()
-        return found * (2.0 / mean) if mean > 0 else found
+        return _of_mean_two(np.maximum(own[:, None] + own[None, :] - 2.0 * gram, 0.0), train)
 
 
 @dataclass(frozen=True)
@@ -155,6 +162,12 @@ class Union:
         """Return the mean over the parts."""
         found = [part.squared_distances(train) for part in self.parts]
         return np.asarray(sum(found)) / len(found)
+
+
+def _of_mean_two(found: Array, train: Positions) -> Array:
+    """Scale squared distances so that they are 2 on average in the training part."""
+    mean = found[np.ix_(train, train)].mean()
+    return found * (2.0 / mean) if mean > 0 else found
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from ddgk import DDGK, Graph
 from ddgk.errors import GraphError, LabelError, ParameterError
 from specimens import random_graph
 
-QUICK = {"n_sources": 2, "encoder_epochs": 20, "curve": (1, 5), "random_state": 0}
+QUICK = {"n_sources": 2, "encoder_epochs": 20, "curve": (1, 5), "regions": 3, "random_state": 0}
 GRAPHS = [random_graph(seed, labels=True) for seed in range(8)]
 RINGS = [nx.cycle_graph(n) for n in range(4, 12)]
 STARS = [nx.star_graph(n) for n in range(4, 12)]
@@ -31,12 +31,13 @@ STARS = [nx.star_graph(n) for n in range(4, 12)]
 def test_shape_and_names():
     model = DDGK(**QUICK)
     found = model.fit_transform(GRAPHS)
-    assert found.shape == (8, 2 * 12 * 2)
+    assert found.shape == (8, 2 * 12 * (2 + 3))
     names = model.get_feature_names_out()
-    assert len(names) == len(set(names)) == 48
+    assert len(names) == len(set(names)) == 120
     assert names[0] == "source0/edges/1"
-    assert names[-1] == "source1/edge_labels.reverse.sum/5"
+    assert names[-1] == "source1/edge_labels.reverse.sum/region2"
     assert (model.channels_[0], model.steps_) == ("edges", (1, 5))
+    assert model.readouts_ == ("1", "5", "region0", "region1", "region2")
     assert [GRAPHS[i] for i in model.source_indices_] == model.sources_
 
 
@@ -50,7 +51,7 @@ def test_parameters_are_kept_as_given_and_cloned():
     assert not hasattr(clone(model), "sources_")
     assert set(inspect.signature(DDGK).parameters) == set(model.get_params())
     model.set_params(n_sources=1)
-    assert model.fit_transform(GRAPHS).shape[1] == 1 * 8 * 2
+    assert model.fit_transform(GRAPHS).shape[1] == 1 * 8 * (2 + 3)
 
 
 def test_fit_neither_changes_nor_keeps_the_input():
@@ -102,7 +103,7 @@ def test_pandas_output():
     pytest.importorskip("pandas", reason="frames need pandas")
     frame = DDGK(**QUICK).set_output(transform="pandas").fit_transform(GRAPHS)
     assert list(frame.columns)[:1] == ["source0/edges/1"]
-    assert frame.shape == (8, 48)
+    assert frame.shape == (8, 120)
 
 
 def test_pipeline_cross_validation_and_search():

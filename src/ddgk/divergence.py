@@ -1,7 +1,8 @@
 """Pairs -> divergences: what the engine learned of a pair, as named channels that add up.
 
 D' is how badly a target is reconstructed through a source's encoder; D subtracts a baseline
-(paper eq. 9 and 10). Arrays of divergences have the axes (target, source, channel, step).
+(paper eq. 9 and 10). Arrays of divergences have the axes (target, source, channel, readout): a
+channel is read after every step of the curve, and the last time also by region of the source.
 """
 
 from __future__ import annotations
@@ -45,13 +46,13 @@ def reported_channels(method: Method, families: Iterable[str]) -> list[str]:
     return names + [f"{name}.sum" for name in names] if method.reduction == "both" else names
 
 
-def column_names(n_sources: int, channels: Sequence[str], steps: Sequence[int]) -> list[str]:
-    """Name the columns of a flattened grid: source, channel, step."""
+def column_names(n_sources: int, channels: Sequence[str], readouts: Sequence[str]) -> list[str]:
+    """Name the columns of a flattened grid: source, channel, readout."""
     return [
-        f"source{place}/{channel}/{step}"
+        f"source{place}/{channel}/{readout}"
         for place in range(n_sources)
         for channel in channels
-        for step in steps
+        for readout in readouts
     ]
 
 
@@ -99,18 +100,30 @@ class Scorer:
     def losses(
         self, readings: Sequence[Reading], encoders: Sequence[Encoder], pairs: Sequence[Pair]
     ) -> Array:
-        """Return D' of pairs, (n_pairs, n_channels, n_steps)."""
-        outcomes = self.train(readings, encoders, pairs)
-        n_steps, places = len(self.method.curve), defaultdict(list)
-        losses = np.empty((len(pairs), len(self.channels), n_steps))
+        """Return D' of pairs, (n_pairs, n_channels, n_readouts)."""
+        n_regions, places = self.method.regions, defaultdict(list)
+        # Of a soft relation a part is to be subtracted region by region, by where units attend.
+        soft = n_regions > 0 and any(reading.entropies.any() for reading in readings)
+        outcomes = self.train(readings, encoders, pairs, detail=soft)
+        within = [_membership(encoder, n_regions) for encoder in encoders]
+        losses = np.empty((len(pairs), len(self.channels), len(self.method.readouts)))
         for place, (t, _) in enumerate(pairs):
             places[t].append(place)
         for t, own in places.items():
             reading = readings[t]
-            terms = np.stack([outcomes[place].channels for place in own]).T  # channels, steps, own
-            entropies = reading.entropies @ reading.problem.unit_weights
-            found = self.reported(terms, entropies[:, None, None], reading)
-            losses[own] = np.moveaxis(found, -1, 0)
+            steps = np.stack([outcomes[place].channels for place in own]).T  # channels, steps, own
+            regions = [outcomes[place].shares @ within[pairs[place][1]] for place in own]
+            terms = np.concatenate([steps, np.stack(regions, axis=-1)], axis=1)
+            by_unit = reading.entropies * reading.problem.unit_weights
+            entropies = np.zeros((2, *terms.shape[1:]))
+            entropies[:, : steps.shape[1]] = by_unit.sum(axis=1)[:, None, None]
+            if soft:
+                for at, place in enumerate(own):
+                    attention = outcomes[place].attention
+                    assert attention is not None
+                    regional = by_unit @ (attention @ within[pairs[place][1]])
+                    entropies[:, steps.shape[1] :, at] = regional
+            losses[own] = np.moveaxis(self.reported(terms, entropies, reading), -1, 0)
         return losses
 
     def reported(self, terms: Array, entropies: Array, reading: Reading) -> Array:
@@ -144,15 +157,18 @@ class Scorer:
         return total[None]
 
     def self_losses(self, encoders: Sequence[Encoder]) -> Array:
-        """Return D'(S||S) of every encoder, (n_encoders, n_channels, n_steps)."""
+        """Return D'(S||S) of every encoder, (n_encoders, n_channels, n_readouts)."""
         readings = [self.read(encoder.graph) for encoder in encoders]
         return self.losses(readings, encoders, [(i, i) for i in range(len(encoders))])
 
     def baselines(self, encoders: Sequence[Encoder]) -> Array:
-        """Return what is subtracted per source, (n_encoders, n_channels, n_steps)."""
-        if self.method.baseline == "source":
-            return self.self_losses(encoders)
-        return np.zeros((len(encoders), len(self.channels), len(self.method.curve)))
+        """Return what is subtracted per source, (n_encoders, n_channels, n_readouts)."""
+        if self.method.baseline == "none":
+            return np.zeros((len(encoders), len(self.channels), len(self.method.readouts)))
+        own = self.self_losses(encoders)
+        if self.method.baseline == "target":  # which regions of a source know nothing of
+            own[..., : len(self.method.curve)] = 0
+        return own
 
     def divergences(
         self,
@@ -161,11 +177,12 @@ class Scorer:
         baselines: Array,
         places: Sequence[int] | None = None,
     ) -> Array:
-        """Return D of all targets against all sources, (n_targets, n_sources, channels, steps).
+        """Return D of all targets against all sources, (n_targets, n_sources, channels, readouts).
 
         baselines: as `baselines` returned them. places: where the caller has the targets, for
         messages. For the baseline "target" and for symmetric divergences an encoder of every target
-        is trained too.
+        is trained too; they change what is read after steps. Regions are of the source, so what a
+        target's encoder says has no place in them: they are D'(T||S), less D'(S||S).
         """
         sources = [encoder.graph for encoder in encoders]
         grid = self._all_losses(targets, encoders, places) - baselines
@@ -173,15 +190,16 @@ class Scorer:
             return grid
         own = self.encode(targets)
         own_losses = self.self_losses(own)
+        steps = np.s_[..., : len(self.method.curve)]
         if self.method.baseline == "target":
-            grid -= own_losses[:, None]
+            grid[steps] -= own_losses[:, None][steps]
         if self.method.symmetric:
             mirrored = self._all_losses(sources, own)
             if self.method.baseline == "source":
                 mirrored -= own_losses
             elif self.method.baseline == "target":
                 mirrored -= self.self_losses(encoders)[:, None]
-            grid += mirrored.swapaxes(0, 1)
+            grid[steps] += mirrored.swapaxes(0, 1)[steps]
         return grid
 
     def _all_losses(
@@ -205,6 +223,13 @@ class Scorer:
         refuse_non_finite(losses, pairs, named, encoders, self.method.rate)
         grid: Array = losses.reshape(len(distinct), len(encoders), *losses.shape[1:])
         return grid[np.searchsorted(distinct, shared)]
+
+
+def _membership(encoder: Encoder, n_regions: int) -> Array:
+    """Return 1 where a unit of the source is in a region, else 0, (n_units, n_regions)."""
+    if not n_regions:
+        return np.zeros((len(encoder.source.weights.table), 0))
+    return np.eye(n_regions)[encoder.regions(n_regions)]
 
 
 def refuse_non_finite(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from ddgk.engine.starts import first_weights
 from ddgk.errors import NonFiniteLossError
 from ddgk.graphs.graph import Graph, describe
 from ddgk.reading import Reader
+
+ATTRIBUTES_COUNT = 2.0  # times as much as a standard deviation of the weights
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,34 @@ class Encoder:
     order: NDArray[np.int64]
     seed: int
     source: Source
+
+    def regions(self, n_regions: int) -> NDArray[np.int64]:
+        """Put the units into at most so many regions; returns the region of each, (n_units,).
+
+        Units that an attention can hardly tell apart share one: those of like rows in the table,
+        like columns of the last layer and like attributes.
+        """
+        n_units = len(self.source.weights.table)
+        if n_units <= n_regions:
+            return np.arange(n_units)
+        from scipy.cluster.hierarchy import fcluster
+
+        found: NDArray[np.int64] = fcluster(self._likeness, n_regions, "maxclust").astype(np.int64)
+        return found - 1
+
+    @cached_property
+    def _likeness(self) -> NDArray[np.float64]:
+        """Return Ward's tree of the units, as scipy writes it."""
+        from scipy.cluster.hierarchy import linkage
+
+        weights = self.source.weights
+        seen = [weights.table, weights.output[0].T]
+        spreads = [part.std(axis=0) for part in seen]
+        parts = [p / np.where(s > 0, s, 1.0) for p, s in zip(seen, spreads, strict=True)]
+        parts += [ATTRIBUTES_COUNT * family for family in self.source.families]
+        beside = np.hstack([part / np.sqrt(part.shape[1]) for part in parts])
+        tree: NDArray[np.float64] = linkage(beside, "ward")
+        return tree
 
 
 def train_encoders(

@@ -52,8 +52,8 @@ class DDGK(Transformer):
         can be from those before; so that every graph is near one, by cheap divergences from a few
         pilots), or which positions of the fitted graphs, or which graphs, they are.
     relation, dimension, width, depth, encoder_epochs, encoder_rate, scores, reverse, start, rate, \
-curve, window, families, coefficients, smoothing, surroundings, reduction, output, baseline, \
-symmetric, precision
+curve, window, regions, families, coefficients, smoothing, surroundings, reduction, output, \
+baseline, symmetric, precision
         The method; None means as the preset says. They are explained at `ddgk.method.Method`.
     directed, self_loops, parallel_edges, weights : str
         Policies for input that is not a simple graph (see `ddgk.graphs.Policies`).
@@ -81,7 +81,9 @@ symmetric, precision
         The preset with what was changed.
     channels_ : list of str
     steps_ : tuple of int
-        Columns run over sources, then channels, then steps.
+    readouts_ : tuple of str
+        What is read of a channel: after each of the steps, then by region of the source. Columns
+        run over sources, then channels, then these.
     n_features_in_ : int
         Always 1, a graph.
 
@@ -92,7 +94,7 @@ symmetric, precision
     >>> graphs += [networkx.star_graph(n) for n in (4, 5, 6)]
     >>> model = ddgk.DDGK(n_sources=2, encoder_epochs=100, random_state=0)
     >>> model.fit_transform(graphs).shape
-    (6, 72)
+    (6, 200)
     >>> model.get_feature_names_out()[:2].tolist()
     ['source0/edges/1', 'source0/edges/2']
     """
@@ -115,6 +117,7 @@ symmetric, precision
         rate: float | None = None,
         curve: Any = None,
         window: int | None = None,
+        regions: int | None = None,
         families: Any = None,
         coefficients: Any = None,
         smoothing: float | None = None,
@@ -151,6 +154,7 @@ symmetric, precision
         self.rate = rate
         self.curve = curve
         self.window = window
+        self.regions = regions
         self.families = families
         self.coefficients = coefficients
         self.smoothing = smoothing
@@ -239,7 +243,7 @@ symmetric, precision
 
         Returns
         -------
-        array of shape (n_graphs, n_sources * n_channels * n_steps), or a data frame of it
+        array of shape (n_graphs, n_sources * n_channels * n_readouts), or a data frame of it
             (`set_output`). A graph's row does not depend on the other graphs, nor on the run it
             was computed in.
         """
@@ -295,7 +299,7 @@ symmetric, precision
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     run = model.embed_into(folder, (networkx.cycle_graph(n) for n in range(3, 9)))
         ...     print(run.n_graphs, [block.shape for block in run.blocks()])
-        6 [(6, 72)]
+        6 [(6, 200)]
         """
         self.check_fitted()
         return self._embed_into(run, stream_graphs(X, policies=self._policies()), add, if_busy)
@@ -315,8 +319,8 @@ symmetric, precision
         >>> graphs = [networkx.cycle_graph(5), networkx.star_graph(4)]
         >>> model = ddgk.DDGK(encoder_epochs=100, random_state=0).fit(graphs)
         >>> why = model.explain(networkx.path_graph(4), source=1)
-        >>> row = model.transform([networkx.path_graph(4)]).reshape(2, 4, 9)
-        >>> bool(abs(why.nodes.sum(-1) - why.baseline - row[1]).max() < 1e-9)
+        >>> row = model.transform([networkx.path_graph(4)]).reshape(2, 4, 9 + 16)
+        >>> bool(abs(why.nodes.sum(-1) - why.baseline - row[1, :, :9]).max() < 1e-9)
         True
         """
         return explain(self._scorer(), self._one(graph), self._encoder(source))
@@ -334,9 +338,9 @@ symmetric, precision
         return found.reshape(len(found), -1)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
-        """Name the columns: source, channel, step."""
+        """Name the columns: source, channel, readout."""
         self.check_fitted()
-        names = column_names(len(self.sources_), self.channels_, self.steps_)
+        names = column_names(len(self.sources_), self.channels_, self.readouts_)
         return np.asarray(names, dtype=np.object_)
 
     def save(self, path: Path) -> None:
@@ -418,6 +422,7 @@ symmetric, precision
         self.method_ = model.method
         self.sources_ = [encoder.graph for encoder in model.encoders]
         self.steps_ = model.method.curve
+        self.readouts_ = model.method.readouts
         self.channels_ = reported_channels(model.method, model.reader.family_names)
         self.n_features_in_ = 1
 

@@ -107,8 +107,10 @@ def profiles(scorer: Scorer, target: Graph, encoders: list[Encoder]) -> Array:
 
 def _baseline(scorer: Scorer, target: Graph, encoder: Encoder) -> Array:
     if scorer.method.baseline == "target":
-        return np.asarray(scorer.self_losses(scorer.encode([target]))[0])
-    return np.asarray(scorer.baselines([encoder])[0])
+        found = scorer.self_losses(scorer.encode([target]))[0]
+    else:
+        found = scorer.baselines([encoder])[0]
+    return np.asarray(found[:, : len(scorer.method.curve)])
 
 
 def _explain_one_way(

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
@@ -18,6 +18,7 @@ from ddgk.errors import ParameterError
 from ddgk.relations import RELATIONS
 
 CURVE = (1, 2, 3, 5, 8, 12, 20, 35, 60)
+N_REGIONS, MOST_REGIONS = 16, 4096
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "relation": tuple(RELATIONS),
@@ -57,6 +58,9 @@ class Method:
         reports the end alone.
     window : int
         How many of the latest losses each report averages.
+    regions : int
+        Into how many regions of a source the last report is also split: what the nodes cost that
+        attend to a region. A source of fewer nodes leaves the others 0; 0: no split.
     families : "auto", "none" or tuple of str
         Which of node_labels, edge_labels, attributes to read; "auto": those the graphs carry.
     coefficients : float or mapping
@@ -95,6 +99,7 @@ class Method:
     rate: float = 0.15
     curve: tuple[int, ...] = CURVE
     window: int = 1
+    regions: int = N_REGIONS
     families: str | tuple[str, ...] = "auto"
     coefficients: float | Mapping[str, float] = 1.0
     smoothing: float = 0.01
@@ -114,7 +119,10 @@ class Method:
             _require(name, getattr(self, name), int, minimum=1)
         if self.width is not None:
             _require("width", self.width, int, minimum=1)
-        _require("encoder_epochs", self.encoder_epochs, int, minimum=0)
+        for name in ("encoder_epochs", "regions"):
+            _require(name, getattr(self, name), int, minimum=0)
+        if self.regions > MOST_REGIONS:
+            raise ParameterError(f"regions must be at most {MOST_REGIONS}, not {self.regions}")
         for name in ("encoder_rate", "rate"):
             _require(name, getattr(self, name), (int, float), above=0)
         _require("smoothing", self.smoothing, (int, float), minimum=0)
@@ -177,6 +185,15 @@ class Method:
         return float(self.coefficients)
 
     @property
+    def readouts(self) -> tuple[str, ...]:
+        """Name what is read of every channel: after each step of the curve, then by region.
+
+        >>> Method(curve=(5, 60), regions=2).readouts
+        ('5', '60', 'region0', 'region1')
+        """
+        return readout_names(self.curve, self.regions)
+
+    @property
     def on_quotient(self) -> bool:
         """Say whether pairs are trained on the target's quotient: from an equivariant start."""
         return self.start == "equivariant"
@@ -214,7 +231,7 @@ class Method:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Method:
         """Undo `as_json`."""
-        given = dict(values)
+        given = {"regions": 0} | dict(values)  # files from before there were regions have none
         for name in ("curve", "families"):
             if isinstance(given.get(name), list):
                 given[name] = tuple(given[name])
@@ -248,6 +265,7 @@ _PUBLISHED = Method(
     smoothing=0.0,
     surroundings="two_hop",
     reduction="mean",
+    regions=0,
 )
 
 PRESETS: dict[str, Method] = {
@@ -260,6 +278,11 @@ PRESETS: dict[str, Method] = {
         scores="tanh", curve=(599,), window=10, coefficients=0.0, output="total", baseline="none"
     ),
 }
+
+
+def readout_names(curve: Sequence[int], regions: int) -> tuple[str, ...]:
+    """Name the steps of a curve, then the regions."""
+    return (*map(str, curve), *(f"region{place}" for place in range(regions)))
 
 
 def preset_method(preset: str, changes: Mapping[str, Any]) -> Method:

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 Divergences = Callable[[Sequence[Graph], list[int]], Array]
 
 N_PILOTS = 8
-CHEAP = Method(encoder_epochs=100, curve=(1, 5, 15), reduction="mean", baseline="none")
+CHEAP = Method(encoder_epochs=100, curve=(1, 5, 15), regions=0, reduction="mean", baseline="none")
 
 # Of more graphs than this, sources are chosen among as many drawn at random: a choice by
 # divergences compares every graph with every other.

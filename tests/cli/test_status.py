@@ -68,7 +68,7 @@ def test_the_same_command_again_returns_what_is_there(run, rings, folder):
         out = f"x{suffix}"
         words = ("embed", rings, "--run", "kept", "-o", out, *QUICK)
         said = run(*words).stdout
-        assert said.startswith(f"{out}: 4 graphs x 16 columns, in ")
+        assert said.startswith(f"{out}: 4 graphs x 144 columns, in ")
         assert said.endswith("kept in kept\n")
         before = (folder / out).read_bytes()
         run(*words)

@@ -27,6 +27,7 @@ OPTIONS = {
     "start": ["glorot"],
     "rate": [0.01],
     "window": [3],
+    "regions": [0, 2],
     "coefficients": [0.0, 2.0, {"node_labels": 1.0}],
     "smoothing": [0.0, 0.1],
     "surroundings": ["two_hop"],
@@ -88,8 +89,12 @@ def test_explanations_add_up_for_every_combination(relation, scores, reverse, st
 
 
 def assert_explanations_add_up(model, found):
-    shape = (len(found), len(model.sources_), len(model.channels_), len(model.steps_))
-    grid = found.reshape(shape)
+    shape = (len(found), len(model.sources_), len(model.channels_), len(model.readouts_))
+    grid, regions = np.split(found.reshape(shape), [len(model.steps_)], axis=-1)
+    one_way = model.method_.baseline != "target" and not model.method_.symmetric
+    if model.method_.regions and one_way:
+        scale = max(1.0, float(np.abs(grid).max()))
+        assert np.abs(regions.sum(-1) - grid[..., -1]).max() < 1e-5 * scale
     for target, source in ((1, 0), (0, 1)):
         why = model.explain(GRAPHS[target], source)
         parts = [why] if why.mirror is None else [why, why.mirror]
@@ -122,7 +127,7 @@ def test_per_edge_shares_add_up_to_the_channel():
 
 
 def test_profiles_average_to_the_divergence():
-    model = DDGK(**QUICK, baseline="none", reduction="mean").fit(GRAPHS)
+    model = DDGK(**QUICK, regions=0, baseline="none", reduction="mean").fit(GRAPHS)
     for graph, row in zip(GRAPHS, model.transform(GRAPHS), strict=True):
         profiles = model.node_profiles(graph)
         assert profiles.shape == (graph.n_nodes, len(row))
@@ -131,7 +136,7 @@ def test_profiles_average_to_the_divergence():
 
 @pytest.mark.parametrize("reduction", ["sum", "both"])
 def test_shares_of_a_sum_add_up_to_it_whatever_the_size(reduction):
-    model = DDGK(**QUICK, baseline="none", reduction=reduction).fit(GRAPHS)
+    model = DDGK(**QUICK, regions=0, baseline="none", reduction=reduction).fit(GRAPHS)
     names = model.get_feature_names_out()
     summed = np.array([reduction == "sum" or ".sum/" in name for name in names])
     for graph, row in zip(GRAPHS, model.transform(GRAPHS), strict=True):

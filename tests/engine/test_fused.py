@@ -28,7 +28,7 @@ from ddgk.method import Method
 from ddgk.reading import Reader
 from specimens import random_graph
 
-FIELDS = ("channels", "unit_terms", "attention", "costs")
+FIELDS = ("channels", "shares", "unit_terms", "attention", "costs")
 PLAIN = PairTraining("linear", "tied", "glorot", 0.02, (1, 5, 50), 1, (1.0, 0.5))
 SHAPE = EncoderTraining(3, 5, 2, 20, 0.05, "linear")
 
@@ -266,7 +266,16 @@ def test_channels_do_not_depend_on_detail():
     )
     for one, other in zip(with_detail, without, strict=True):
         np.testing.assert_array_equal(one.channels, other.channels)
+        np.testing.assert_array_equal(one.shares, other.shares)
         assert other.unit_terms is None
+
+
+def test_shares_are_terms_where_their_units_attend():
+    found = FusedEngine("float64").score_pairs(PAIRS, SEEDS, PLAIN, detail=True)
+    for (problem, _), outcome in zip(PAIRS, found, strict=True):
+        weighted = outcome.unit_terms[-1] * problem.unit_weights
+        np.testing.assert_allclose(outcome.shares, weighted @ outcome.attention, atol=1e-12)
+        np.testing.assert_allclose(outcome.shares.sum(1), outcome.channels[-1], atol=1e-12)
 
 
 def test_encoders_do_not_depend_on_each_other():

@@ -94,6 +94,14 @@ def embed(
             show_default=False,
         ),
     ] = None,
+    regions: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Into how many regions of a source the end is split.",
+            show_default=False,
+        ),
+    ] = None,
     families: options.Families = None,
     reduction: Annotated[str | None, choice("reduction", "How losses are put together.")] = None,
     output: Annotated[
@@ -147,6 +155,7 @@ def embed(
         "start": start,
         "encoder_epochs": encoder_epochs,
         "curve": options.numbers(curve),
+        "regions": regions,
         "families": options.family_names(families),
         "reduction": reduction,
         "output": output,

@@ -232,6 +232,7 @@ def _begin(model: StoredModel, setting: Setting, graphs: Sequence[Graph]) -> Man
         tuple(encoder.graph.name for encoder in model.encoders),
         tuple(sources),
         shape,
+        regions=method.regions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         engine={"name": setting.engine, "device": setting.device},
     )

@@ -117,6 +117,8 @@ class Outcome:
 
     channels: (n_report, n_channels), n_channels = 2 + 2 per family: edges, non_edges, then
     attention and reverse of each family, unweighted.
+    shares: (n_channels, n_source_units), the last report by where its units attend, sum_i w_i P_ij
+    term_i; over the source units they add up to it.
     unit_terms: (n_report, n_channels, n_units), a unit's share; weighted by the unit weights they
     add up to the channels.
     attention: P, (n_units, n_source_units).
@@ -124,6 +126,7 @@ class Outcome:
     """
 
     channels: Array
+    shares: Array
     unit_terms: Array | None = None
     attention: Array | None = None
     costs: Array | None = None

@@ -240,15 +240,21 @@ class TorchEngine:
                 adam(parameters, gradients, moments, step + 1, training.rate)
         terms = torch.stack([_average(recorded, s, training.window) for s in training.report], 1)
         channels = (terms * batch.unit_weights.double()[:, None, None, :]).sum(-1)
+        weighted = terms[:, -1] * batch.unit_weights.double()[:, None, :]
+        shares = weighted @ parts.attention.detach().double()
+        found = [
+            (_numpy(channels[lane]), _numpy(shares[lane, :, : pair_shape(*pair)[2]]))
+            for lane, pair in enumerate(pairs)
+        ]
         if not detail:
-            return [Outcome(_numpy(channels[lane])) for lane in range(len(pairs))]
+            return [Outcome(*known) for known in found]
         costs = torch.stack(last_costs).mean(0)
         outcomes = []
         for lane, pair in enumerate(pairs):
             n_units, n_nodes, n_source, _ = pair_shape(*pair)
             outcomes.append(
                 Outcome(
-                    _numpy(channels[lane]),
+                    *found[lane],
                     _numpy(terms[lane, :, :, :n_units]),
                     _numpy(parts.attention[lane, :n_units, :n_source]),
                     _numpy(costs[lane, :, :n_units, :n_nodes]),

@@ -73,7 +73,7 @@ class Grid:
         return self.folder.has(name) and self.folder.size(name) > 0
 
     def write(self, tile: Tile, values: NDArray[np.float64]) -> None:
-        """Store a tile, (n_targets, n_sources, n_channels, n_steps)."""
+        """Store a tile, (n_targets, n_sources, n_channels, n_readouts)."""
         rows = np.full((self.manifest.shape.targets, *values.shape[1:]), np.nan)
         rows[: len(values)] = values
         self._array[tile.first : tile.first + len(rows), tile.sources] = rows
@@ -124,7 +124,7 @@ def _description(manifest: Manifest) -> bytes:
     from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec
     from zarr.storage import MemoryStore
 
-    inner = (len(manifest.channels), len(manifest.steps))
+    inner = (len(manifest.channels), len(manifest.readouts))
     held: dict[str, Any] = {}
     zarr.create_array(
         MemoryStore(held),

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import RunError, shown
+from ddgk.method import MOST_REGIONS, readout_names
 from ddgk.store.files import Folder, naming_damage
 from ddgk.tiling import Plan, TileShape
 
@@ -40,8 +41,8 @@ class Batch:
 class Manifest:
     """Everything that is fixed when a run begins, and its batches of targets.
 
-    identity: what the model is, see `identify_model`, and the engine. channels, steps: the last two
-    axes of the grid. source_sizes: nodes of every source.
+    identity: what the model is, see `identify_model`, and the engine. channels; steps and regions:
+    the last two axes of the grid. source_sizes: nodes of every source.
     """
 
     run: str
@@ -53,6 +54,7 @@ class Manifest:
     source_sizes: tuple[int, ...]
     shape: TileShape
     batches: tuple[Batch, ...] = ()
+    regions: int = 0
     created: str = ""
     engine: dict[str, str] = field(default_factory=dict)
 
@@ -61,6 +63,11 @@ class Manifest:
         """Return how the grid is cut."""
         rows = tuple(batch.n_rows for batch in self.batches)
         return Plan(self.shape, len(self.source_sizes), rows)
+
+    @property
+    def readouts(self) -> tuple[str, ...]:
+        """Name what is read of every channel."""
+        return readout_names(self.steps, self.regions)
 
     @property
     def n_graphs(self) -> int:
@@ -95,6 +102,7 @@ class Manifest:
             "identity": self.identity,
             "channels": self.channels,
             "steps": self.steps,
+            "regions": self.regions,
             "source_names": self.source_names,
             "source_sizes": self.source_sizes,
             "tile": {"targets": self.shape.targets, "sources": self.shape.sources},
@@ -149,10 +157,13 @@ def _manifest(values: dict[str, Any]) -> Manifest:
     sizes = tuple(map(_count, values["source_sizes"]))
     names = tuple(values["source_names"])
     steps = tuple(_count(step, least=0) for step in values["steps"])
+    regions = _count(values.get("regions", 0), least=0)
     channels = tuple(values["channels"])
     identity = dict(values["identity"])
     if not sizes or not channels or not steps or len(names) != len(sizes):
         raise ValueError("its sources, channels and steps do not fit together")
+    if regions > MOST_REGIONS:
+        raise ValueError(f"it has {regions} regions")
     if len(identity["sources"]) != len(sizes) or shape.sources > len(sizes):
         raise ValueError(f"it lists {len(sizes)} sources, and others elsewhere")
     if not isinstance(identity["encoders"], str):
@@ -175,6 +186,7 @@ def _manifest(values: dict[str, Any]) -> Manifest:
         sizes,
         shape,
         batches,
+        regions,
         values["created"],
         dict(values["engine"]),
     )

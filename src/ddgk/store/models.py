@@ -32,7 +32,7 @@ FORMAT = 1
 class StoredModel:
     """Everything a fitted model is.
 
-    baselines: what eq. 10 subtracts, (n_sources, n_channels, n_steps).
+    baselines: what eq. 10 subtracts, (n_sources, n_channels, n_readouts).
     """
 
     method: Method
@@ -244,7 +244,7 @@ def _model_from(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
         raise ValueError("it has no sources")
     channels = reported_channels(method, reader.family_names)
     baselines = arrays["baselines"]
-    if baselines.shape != (len(encoders), len(channels), len(method.curve)):
+    if baselines.shape != (len(encoders), len(channels), len(method.readouts)):
         raise ValueError(f"baselines of shape {baselines.shape} for {len(encoders)} sources")
     if baselines.dtype != np.float64 or not np.isfinite(baselines).all():
         raise ValueError("baselines must be finite numbers")

@@ -73,6 +73,8 @@ class Run:
         Targets as they were given, and sources.
     channels : tuple of str
     steps : tuple of int
+    readouts : tuple of str
+        What is read of every channel: after each of the steps, then by region.
     columns : list of str
         The names of the columns of a row.
     names : list of str or None
@@ -127,9 +129,14 @@ class Run:
         return self.manifest.steps
 
     @property
+    def readouts(self) -> tuple[str, ...]:
+        """Name what is read of every channel."""
+        return self.manifest.readouts
+
+    @property
     def columns(self) -> list[str]:
         """Name the columns of a row."""
-        return column_names(self.n_sources, self.channels, self.steps)
+        return column_names(self.n_sources, self.channels, self.readouts)
 
     @property
     def names(self) -> list[str | None]:
@@ -186,7 +193,7 @@ class Run:
 
         Returns
         -------
-        array of shape (n_graphs, n_sources * n_channels * n_steps)
+        array of shape (n_graphs, n_sources * n_channels * n_readouts)
         """
         return self.read(self.places()[first:last])
 
@@ -207,7 +214,7 @@ class Run:
     def read(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return these rows of the grid, flattened."""
         plan = self.manifest.plan
-        inner = len(self.channels), len(self.steps)
+        inner = len(self.channels), len(self.readouts)
         found = np.empty((len(places), self.n_sources, *inner))
         blocks = places // plan.shape.targets
         for block in np.unique(blocks).tolist():

@@ -139,6 +139,7 @@ class Findings(NamedTuple):
     terms: NDArray[np.float64]  # (n_report, n_channels, rows) lanes
     costs: NDArray[np.float64]  # (2, rows, n_t) lanes, or empty
     channels: NDArray[np.float64]  # terms summed over units, (n_report, n_channels) lanes
+    shares: NDArray[np.float64]  # the last of them by source unit, (n_channels, u_s) lanes
     step: NDArray[np.float64]  # terms of one step, (n_channels, rows) lanes
 
 

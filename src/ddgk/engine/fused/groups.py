@@ -221,19 +221,23 @@ class Call:
     ) -> list[Outcome]:
         """Copy what was found out of the rooms."""
         shape = (len(self.training.report), 2 + 2 * sizes.n_families)
-        costs, channels, terms, _ = findings_places(sizes, len(self.training.report), self.detail)
-        by_lane = wide_room[channels:terms].reshape(*shape, LANES)
-        if settings.alone:
-            sums = [by_lane.sum(axis=-1)]
-        else:
-            by_lane = np.ascontiguousarray(np.moveaxis(by_lane, -1, 0))
-            sums = list(by_lane[: len(problems)])
+        ends = findings_places(sizes, len(self.training.report), self.detail)
+        costs, channels, shares, terms, _ = ends
+
+        def of_pairs(array: Any, *inner: int) -> list[Any]:
+            by_lane = array.reshape(*inner, LANES)
+            if settings.alone:
+                return [by_lane.sum(axis=-1)]
+            return list(np.ascontiguousarray(np.moveaxis(by_lane, -1, 0))[: len(problems)])
+
+        sums = of_pairs(wide_room[channels:shares], *shape)
+        shared = of_pairs(wide_room[shares:terms], shape[1], sizes.n_source_units)
         if not self.detail:
-            return [Outcome(found) for found in sums]
+            return [Outcome(*found) for found in zip(sums, shared, strict=True)]
         apart, _, _ = state_places(sizes, settings)
         attention = room[apart : apart + sizes.rows * sizes.n_source_units * LANES]
         outcomes = []
-        for lane, (problem, found) in enumerate(zip(problems, sums, strict=True)):
+        for lane, problem in enumerate(problems):
             n_units, n_nodes = problem.relation.shape
 
             def units(
@@ -248,7 +252,8 @@ class Call:
 
             outcomes.append(
                 Outcome(
-                    found,
+                    sums[lane],
+                    shared[lane],
                     units(wide_room[:costs], *shape)[..., 0],
                     units(attention, after=sizes.n_source_units),
                     units(wide_room[costs:channels], 2, after=sizes.n_nodes)[..., :n_nodes],

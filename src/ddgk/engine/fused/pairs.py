@@ -83,6 +83,24 @@ def weigh_terms(terms: Any, weights: Any, channels: Any, n_rows: int) -> None:
         store(channels, c * LANES, total)
 
 
+@compiled
+def share_out(
+    terms: Any, weights: Any, attention: Any, shares: Any, n_rows: int, n_columns: int
+) -> None:
+    """shares[c, j] = sum_i w_i terms[c, i] P[i, j], row after row, in float64.
+
+    terms: (n_channels, n_rows) lanes; weights: (n_rows) lanes; attention: (n_rows, n_columns)
+    lanes; shares: (n_channels, n_columns) lanes, 0 to begin with.
+    """
+    for c in range(len(shares) // (n_columns * LANES)):
+        for i in range(n_rows):
+            term = load(terms, (c * n_rows + i) * LANES) * widen(load(weights, i * LANES))
+            for j in range(n_columns):
+                at = (c * n_columns + j) * LANES
+                given = widen(load(attention, (i * n_columns + j) * LANES))
+                store(shares, at, fma(term, given, load(shares, at)))
+
+
 @entrance
 def train_group(
     sizes: Any,
@@ -193,3 +211,6 @@ def train_group(
                 for k in range(n_terms):
                     findings.terms[r * n_terms + k] += plan.shares[step, r] * findings.step[k]
     weigh_terms(findings.terms, target.unit_weights, findings.channels, rows)
+    latest = findings.terms[(n_report - 1) * n_terms :]
+    n_columns = sizes.n_source_units
+    share_out(latest, target.unit_weights, state.attention, findings.shares, rows, n_columns)

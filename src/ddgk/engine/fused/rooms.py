@@ -43,13 +43,14 @@ def state_places(sizes: Sizes, settings: Settings) -> tuple[int, int, int]:
     return scores, reverse, 4 * scores + 3 * reverse
 
 
-def findings_places(sizes: Sizes, n_reports: int, detail: bool) -> tuple[int, int, int, int]:
-    """Return where the entries' costs, the channels and one step's terms begin, and the end."""
+def findings_places(sizes: Sizes, n_reports: int, detail: bool) -> tuple[int, int, int, int, int]:
+    """Return where the entries' costs, channels, shares and one step's terms begin, and the end."""
     n_channels = 2 + 2 * sizes.n_families
     costs = n_reports * n_channels * sizes.rows * LANES
     channels = costs + (2 * sizes.rows * sizes.n_nodes * LANES if detail else 0)
-    terms = channels + n_reports * n_channels * LANES
-    return costs, channels, terms, terms + n_channels * sizes.rows * LANES
+    shares = channels + n_reports * n_channels * LANES
+    terms = shares + n_channels * sizes.n_source_units * LANES
+    return costs, channels, shares, terms, terms + n_channels * sizes.rows * LANES
 
 
 def room_needed(sizes: Sizes, settings: Settings, n_labels: tuple[int, int]) -> int:
@@ -84,9 +85,15 @@ def make_state(room: Any, sizes: Any, settings: Any) -> Any:
 @compiled
 def make_findings(wide: Any, sizes: Any, n_reports: int, detail: bool) -> Any:
     """Return what comes out, and room for the terms of one step, all of it 0."""
-    costs, channels, terms, end = _findings_places(sizes, n_reports, detail)
+    costs, channels, shares, terms, end = _findings_places(sizes, n_reports, detail)
     wide[:end] = 0
-    return Findings(wide[:costs], wide[costs:channels], wide[channels:terms], wide[terms:end])
+    return Findings(
+        wide[:costs],
+        wide[costs:channels],
+        wide[channels:shares],
+        wide[shares:terms],
+        wide[terms:end],
+    )
 
 
 @inlined

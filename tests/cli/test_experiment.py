@@ -90,3 +90,14 @@ def test_tune(run, tu_set, folder):
 def test_tune_without_optuna_says_what_to_install(fails, tu_set, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
     assert "ddgk[tune]" in fails("tune", tu_set, "--run", "kept", "--trials", 1)
+
+
+def test_ablation_and_invariance(run, fails, tu_set, folder):
+    shown = run("experiment", "ablation", tu_set, *QUICK, "-o", "a.json", "-o", "a.md").stdout
+    assert "regions of the sources: the default" in shown
+    tables = json.loads((folder / "a.json").read_text())["tables"]
+    assert [len(table["rows"]) for table in tables] == [9, 15]
+    run("experiment", "invariance", tu_set, tu_set, "--graphs", 4, "--sources", 2, "-o", "i.json")
+    (table,) = json.loads((folder / "i.json").read_text())["tables"]
+    assert [row[:3] for row in table["rows"]] == [["TOY", "4", "0"]] * 2
+    assert "no figure" in fails("experiment", "invariance", tu_set, "-o", "i.svg")

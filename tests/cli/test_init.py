@@ -39,10 +39,12 @@ def test_the_commands_of_the_issue_are_there():
         "ddgk datasets list",
         "ddgk datasets get",
         "ddgk datasets show",
+        "ddgk experiment ablation",
         "ddgk experiment attention",
         "ddgk experiment clustering",
         "ddgk experiment sampling",
         "ddgk experiment classification",
+        "ddgk experiment invariance",
         "ddgk experiment report",
         "ddgk tune",
     }

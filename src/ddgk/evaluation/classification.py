@@ -101,11 +101,12 @@ def classify(
     folder: Path | None = None,
     n_jobs: int = 1,
     verbose: bool = False,
+    only: Sequence[str] | None = None,
 ) -> list[Row]:
     """Measure the embedding, then what it is compared with; rows in the order of the table.
 
     folder: keeps the embedding tile by tile and every finished row, so that the same call goes on
-    where it was stopped.
+    where it was stopped. only: the names of the rows, where not all are wanted.
     """
     if dataset.classes is None:
         raise DatasetError(f"{dataset.name} has no classes, so nothing can be classified")
@@ -135,7 +136,7 @@ def classify(
 
     return [
         _kept(folder, _key(name, dataset, setting), partial(measure, name))
-        for name in row_names(setting)
+        for name in (row_names(setting) if only is None else only)
     ]
 
 

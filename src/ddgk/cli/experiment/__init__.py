@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import typer
 
-from ddgk.cli.experiment import attention, classification, clustering, report, sampling
+from ddgk.cli.experiment import (
+    ablation,
+    attention,
+    classification,
+    clustering,
+    invariance,
+    report,
+    sampling,
+)
 
 experiment = typer.Typer(
     no_args_is_help=True,
@@ -13,10 +21,14 @@ experiment = typer.Typer(
     "ddgk experiment attention\n"
     "ddgk experiment clustering\n"
     "ddgk experiment classification MUTAG\n"
-    "ddgk experiment sampling MUTAG",
+    "ddgk experiment sampling MUTAG\n"
+    "ddgk experiment ablation MUTAG\n"
+    "ddgk experiment invariance MUTAG PTC_MR",
 )
 experiment.command("attention")(attention.attention)
 experiment.command("clustering")(clustering.clustering)
 experiment.command("classification")(classification.classification)
 experiment.command("sampling")(sampling.sampling)
+experiment.command("ablation")(ablation.ablation)
+experiment.command("invariance")(invariance.invariance)
 experiment.command("report")(report.report)

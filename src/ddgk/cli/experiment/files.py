@@ -44,11 +44,11 @@ def check(files: Sequence[Path], *, force: bool) -> None:
 
 
 def publish(
-    results: Results, files: Sequence[Path], draw: Callable[[Path], Any], *, quiet: bool
+    results: Results, files: Sequence[Path], draw: Callable[[Path], Any] | None, *, quiet: bool
 ) -> None:
     """Write results, page and figure to the files that ask for them, and show the tables."""
     for path in files:
-        if path.suffix.lower() in FIGURES:
+        if draw is not None and path.suffix.lower() in FIGURES:
             draw(path)
         else:
             write(results, path)

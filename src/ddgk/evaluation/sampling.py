@@ -134,7 +134,7 @@ class Sampled:
 
     def _columns(self, train: Positions) -> Columns:
         kept = self.embedded.grid[:, self.choose(train)]
-        return Columns(kept.reshape(self.n_graphs, -1))
+        return Columns(kept.reshape(self.n_graphs, -1), absolute=True)
 
 
 @dataclass(frozen=True)

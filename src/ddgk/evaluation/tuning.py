@@ -96,7 +96,7 @@ class Objective:
             done = upto
             values = np.hstack(blocks)
             behind = np.repeat(self.sources[:done], values.shape[1] // len(self.sources[:done]))
-            value, test = self._accuracies(Columns(values, behind))
+            value, test = self._accuracies(Columns(values, behind, absolute=True))
             trial.report(value, done)
             if done < len(self.sources) and trial.should_prune():
                 raise optuna.TrialPruned

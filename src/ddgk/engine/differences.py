@@ -7,42 +7,53 @@ from numpy.typing import NDArray
 
 from ddgk.engine.compiling import compiled
 
-COLUMNS, ROWS = 64, 512  # a block of so many stays in the second-level cache
+COLUMNS, ROWS = 64, 128  # a block of so many stays in the first-level cache
 
 
 def sums_of_differences(
-    left: NDArray[np.float64], right: NDArray[np.float64]
+    left: NDArray[np.float64], right: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return sum_k |left[i, k] - right[j, k]|, (n, m).
+    """Return sum_k |left[i, k] - right[j, k]|, (n, m); without `right`, of all pairs of rows.
 
     Differences are taken in float32 and added up in it over 64 columns at most, then in float64;
     the order of the sums is that of the columns, whatever the machine.
     """
-    found = np.zeros((len(left), len(right)))
     narrow = np.ascontiguousarray(left, dtype=np.float32)
-    _add_differences(narrow, np.ascontiguousarray(right.T, dtype=np.float32), found)
+    if right is None:
+        found = np.zeros((len(left), len(left)))
+        _add_differences(narrow, np.ascontiguousarray(narrow.T), found, True)
+        lower = np.tril(found, -1)
+        return lower + lower.T
+    found = np.zeros((len(left), len(right)))
+    _add_differences(narrow, np.ascontiguousarray(right.T, dtype=np.float32), found, False)
     return found
 
 
 @compiled
 def _add_differences(
-    left: NDArray[np.float32], right: NDArray[np.float32], found: NDArray[np.float64]
+    left: NDArray[np.float32],
+    right: NDArray[np.float32],
+    found: NDArray[np.float64],
+    mirrored: bool,
 ) -> None:
     """Add to what was found; right: transposed, (n_columns, m), so that rows lie side by side.
 
-    As many sums grow at once as a block has rows: that is what a processor has lanes for.
+    As many sums grow at once as a block has rows: that is what a processor has lanes for. mirrored:
+    both are the same, and entries above the diagonal may be left out.
     """
     n_columns, n_right = right.shape
     sums = np.empty(ROWS, dtype=np.float32)
+    block = np.zeros((COLUMNS, ROWS), dtype=np.float32)
     for start in range(0, n_right, ROWS):
         size = min(ROWS, n_right - start)
         for first in range(0, n_columns, COLUMNS):
-            last = min(first + COLUMNS, n_columns)
-            for i in range(len(left)):
+            count = min(COLUMNS, n_columns - first)
+            block[:count, :size] = right[first : first + count, start : start + size]
+            for i in range(start if mirrored else 0, len(left)):
                 sums[:] = 0
-                for k in range(first, last):
-                    value, others = left[i, k], right[k, start : start + size]
-                    for j in range(size):
+                for k in range(count):
+                    value, others = left[i, first + k], block[k]
+                    for j in range(ROWS):
                         sums[j] += abs(value - others[j])
                 for j in range(size):
                     found[i, start + j] += sums[j]

@@ -105,7 +105,7 @@ class Columns:
         """
         columns = self.columns(train)
         if self.absolute:
-            return _of_mean_two(sums_of_differences(columns, columns), train)
+            return _of_mean_two(sums_of_differences(columns), train)
         # As a product of matrices, since scipy's loop takes a minute where this takes a second.
         squares = np.einsum("ij,ij->i", columns, columns)
         found: Array = squares[:, None] + squares[None, :] - 2.0 * (columns @ columns.T)

@@ -22,8 +22,8 @@ Integers = NDArray[np.int64]
 TOLERANCE = 1e-3  # libsvm's
 
 # Columns which hardly separate the classes keep the solver turning at a large penalty. It ends
-# after so many steps, and the machine is what it is then.
-MOST_STEPS = 100_000
+# after so many steps (ten for each graph, where that is more), and the machine is what it is then.
+MOST_STEPS, STEPS_PER_GRAPH = 20_000, 10
 
 
 def predict(known: Array, classes: Integers, asked: Array, penalties: Sequence[float]) -> Integers:
@@ -40,11 +40,12 @@ def predict(known: Array, classes: Integers, asked: Array, penalties: Sequence[f
         signs = np.where(classes[mine] == values[first], 1.0, -1.0)
         gram = known if len(mine) == len(classes) else known[np.ix_(mine, mine)]
         weights = np.zeros(len(mine))
+        most_steps = max(MOST_STEPS, STEPS_PER_GRAPH * len(mine))
         rest = signs.copy()
         for place in order:
             bias = _solve(
                 np.ascontiguousarray(gram), signs, float(penalties[place]), weights, rest,
-                TOLERANCE, MOST_STEPS,
+                TOLERANCE, most_steps,
             )  # fmt: skip
             ahead = asked[:, mine] @ weights + bias > 0
             votes[place, :, first] += ahead

@@ -62,5 +62,5 @@ def summarise(
             for dataset, row in zip(sets, noise, strict=True)
         ),
     )
-    configuration = {"sets": [dataset.name for dataset in sets], **setting}
+    configuration = {"dataset": ", ".join(dataset.name for dataset in sets), **setting}
     return Results("invariance", command, configuration, [table], {"noise": [*map(list, noise)]})

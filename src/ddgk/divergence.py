@@ -102,7 +102,7 @@ class Scorer:
     ) -> Array:
         """Return D' of pairs, (n_pairs, n_channels, n_readouts)."""
         n_regions, places = self.method.regions, defaultdict(list)
-        # Of a soft relation a part is to be subtracted region by region, by where units attend.
+        # What is subtracted of a soft relation goes to regions by where units attend.
         soft = n_regions > 0 and any(reading.entropies.any() for reading in readings)
         outcomes = self.train(readings, encoders, pairs, detail=soft)
         within = [_membership(encoder, n_regions) for encoder in encoders]
@@ -110,20 +110,9 @@ class Scorer:
         for place, (t, _) in enumerate(pairs):
             places[t].append(place)
         for t, own in places.items():
-            reading = readings[t]
-            steps = np.stack([outcomes[place].channels for place in own]).T  # channels, steps, own
-            regions = [outcomes[place].shares @ within[pairs[place][1]] for place in own]
-            terms = np.concatenate([steps, np.stack(regions, axis=-1)], axis=1)
-            by_unit = reading.entropies * reading.problem.unit_weights
-            entropies = np.zeros((2, *terms.shape[1:]))
-            entropies[:, : steps.shape[1]] = by_unit.sum(axis=1)[:, None, None]
-            if soft:
-                for at, place in enumerate(own):
-                    attention = outcomes[place].attention
-                    assert attention is not None
-                    regional = by_unit @ (attention @ within[pairs[place][1]])
-                    entropies[:, steps.shape[1] :, at] = regional
-            losses[own] = np.moveaxis(self.reported(terms, entropies, reading), -1, 0)
+            found = [(outcomes[place], within[pairs[place][1]]) for place in own]
+            terms, entropies = _by_readout(readings[t], found)
+            losses[own] = np.moveaxis(self.reported(terms, entropies, readings[t]), -1, 0)
         return losses
 
     def reported(self, terms: Array, entropies: Array, reading: Reading) -> Array:
@@ -223,6 +212,29 @@ class Scorer:
         refuse_non_finite(losses, pairs, named, encoders, self.method.rate)
         grid: Array = losses.reshape(len(distinct), len(encoders), *losses.shape[1:])
         return grid[np.searchsorted(distinct, shared)]
+
+
+def _by_readout(reading: Reading, found: Sequence[tuple[Outcome, Array]]) -> tuple[Array, Array]:
+    """Put what an engine found of a target, against several sources, in the order of readouts.
+
+    found: outcomes, and which units of the source are in which region. Returns the channels,
+    (n_engine_channels, n_readouts, n_sources), and what of the first two a perfect prediction would
+    cost, (2, n_readouts, n_sources).
+    """
+    steps = np.stack([outcome.channels for outcome, _ in found]).T
+    regions = np.stack([outcome.shares @ within for outcome, within in found], axis=-1)
+    by_unit = reading.entropies * reading.problem.unit_weights
+    at_steps = np.broadcast_to(by_unit.sum(axis=1)[:, None, None], (2, *steps.shape[1:]))
+    at_regions = [
+        np.zeros((2, within.shape[1]))
+        if outcome.attention is None
+        else by_unit @ outcome.attention @ within
+        for outcome, within in found
+    ]
+    return (
+        np.concatenate([steps, regions], axis=1),
+        np.concatenate([at_steps, np.stack(at_regions, axis=-1)], axis=1),
+    )
 
 
 def _membership(encoder: Encoder, n_regions: int) -> Array:

@@ -119,8 +119,7 @@ def rbf(
     [[1.0, 0.368], [0.368, 1.0]]
     """
     left, right = _standardised(X, Y, statistics)
-    chosen = 1.0 / left.shape[1] if gamma is None else _positive(gamma)
-    return np.exp(-chosen * distances(left, right, squared=True))
+    return np.exp(-_inverse_width(gamma, left) * distances(left, right, squared=True))
 
 
 def laplacian(
@@ -153,8 +152,7 @@ def laplacian(
     from ddgk.engine.differences import sums_of_differences
 
     left, right = _standardised(X, Y, statistics)
-    chosen = 1.0 / left.shape[1] if gamma is None else _positive(gamma)
-    return np.exp(-chosen * sums_of_differences(left, right))
+    return np.exp(-_inverse_width(gamma, left) * sums_of_differences(left, right))
 
 
 def exponential(divergences: ArrayLike, *, gamma: float = 1.0) -> Array:
@@ -202,6 +200,10 @@ def _checked(embedding: ArrayLike) -> Array:
     if not np.isfinite(values).all():
         raise ParameterError("the embedding has entries that are not finite")
     return values
+
+
+def _inverse_width(gamma: float | None, columns: Array) -> float:
+    return 1.0 / columns.shape[1] if gamma is None else _positive(gamma)
 
 
 def _positive(gamma: float) -> float:

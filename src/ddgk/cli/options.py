@@ -181,6 +181,19 @@ def checked(read: Callable[[str | None], Any]) -> Callable[[str | None], str | N
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
 Jobs = Annotated[int, typer.Option(min=1, help="Threads; results do not depend on it.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Fixes every draw.")]
+Sources = Annotated[int, typer.Option(min=1, help="How many graphs become sources.")]
+DataSet = Annotated[
+    str, typer.Argument(metavar="DATASET", help="A data set's name, or a TU folder or zip.")
+]
+Repeats = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        help="How often graphs are dealt into ten folds.",
+        show_default="10, and 3 beyond 1000 graphs",
+    ),
+]
 
 Families = Annotated[
     str | None,

@@ -9,15 +9,13 @@ from typing import Annotated
 import typer
 
 from ddgk.cli import inputs, options
-from ddgk.cli.experiment.showing import continued, show, stated_command, write
+from ddgk.cli.experiment import files
+from ddgk.cli.experiment.showing import PAGES, continued, stated_command
 from ddgk.cli.options import choice
-from ddgk.cli.outputs import check_output
 
 
 def tune(
-    dataset: Annotated[
-        str, typer.Argument(metavar="DATASET", help="A data set's name, or a TU folder or zip.")
-    ],
+    dataset: options.DataSet,
     run: Annotated[
         Path,
         typer.Option(
@@ -31,21 +29,13 @@ def tune(
         float | None,
         typer.Option(min=0, help="Begin no trial after so long.", show_default=False),
     ] = None,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "-o",
-            "--out",
-            help="A file to write: .json, .md. May be given several times.",
-            show_default=False,
-        ),
-    ] = None,
+    out: files.Pages = None,
     preset: Annotated[
         str | None,
         choice("preset", "What parameters outside the grid are.", default="default"),
     ] = None,
     sources: Annotated[int, typer.Option(min=2, help="How many graphs become sources.")] = 16,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Fixes every draw.")] = 0,
+    seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -57,9 +47,7 @@ def tune(
     \b
     ddgk tune MUTAG --run tuning --trials 50 --seconds 600
     """  # noqa: D301
-    files = out or []
-    for path in files:
-        check_output(path, (".json", ".md"), force=force)
+    files.check(out or [], PAGES, force=force)
     from ddgk.evaluation.tuning import Budget, summarise
     from ddgk.evaluation.tuning import tune as search
 
@@ -77,7 +65,4 @@ def tune(
             verbose=not quiet and sys.stderr.isatty(),
         )
     results = summarise(found, graphs, stated_command(), setting)
-    for path in files:
-        write(results, path)
-    if not quiet:
-        show(results)
+    files.publish(results, out or [], None, quiet=quiet)

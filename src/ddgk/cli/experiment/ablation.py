@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from ddgk.cli import inputs, options
 from ddgk.cli.experiment import files
@@ -18,22 +16,12 @@ if TYPE_CHECKING:
 
 
 def ablation(
-    dataset: Annotated[
-        str,
-        typer.Argument(metavar="DATASET", help="A data set's name, or a TU folder or zip."),
-    ],
+    dataset: options.DataSet,
     out: files.Out = None,
     run: files.KeptIn = None,
-    sources: Annotated[int, typer.Option(min=1, help="How many graphs become sources.")] = 32,
-    repeats: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="How often graphs are dealt into ten folds.",
-            show_default="10, and 3 beyond 1000 graphs",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Fixes every draw.")] = 0,
+    sources: options.Sources = 32,
+    repeats: options.Repeats = None,
+    seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     force: options.Force = False,
     quiet: options.Quiet = False,

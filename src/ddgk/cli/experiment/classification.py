@@ -19,10 +19,7 @@ if TYPE_CHECKING:
 
 
 def classification(
-    dataset: Annotated[
-        str,
-        typer.Argument(metavar="DATASET", help="A data set's name, or a TU folder or zip."),
-    ],
+    dataset: options.DataSet,
     out: files.Out = None,
     run: files.KeptIn = None,
     preset: Annotated[
@@ -40,15 +37,8 @@ def classification(
     protocol: Annotated[
         str | None, choice("protocol", "How accuracy is measured.", default="nested")
     ] = None,
-    sources: Annotated[int, typer.Option(min=1, help="How many graphs become sources.")] = 32,
-    repeats: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="How often graphs are dealt into ten folds.",
-            show_default="10, and 3 beyond 1000 graphs",
-        ),
-    ] = None,
+    sources: options.Sources = 32,
+    repeats: options.Repeats = None,
     classifier: Annotated[
         str | None, choice("classifier", "What learns from the embedding.", default="svm")
     ] = None,
@@ -71,7 +61,7 @@ def classification(
             show_default=False,
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Fixes every draw.")] = 0,
+    seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     force: options.Force = False,
     quiet: options.Quiet = False,

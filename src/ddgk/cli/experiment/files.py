@@ -8,21 +8,24 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ddgk.cli.experiment.showing import FIGURES, FILES, show, write
+from ddgk.cli.experiment.showing import FIGURES, FILES, PAGES, show, write
 from ddgk.cli.outputs import check_output
 
 if TYPE_CHECKING:
     from ddgk.evaluation.results import Results
 
-Out = Annotated[
-    list[Path] | None,
-    typer.Option(
+
+def _option(suffixes: Sequence[str]) -> Any:
+    return typer.Option(
         "-o",
         "--out",
-        help=f"A file to write: {', '.join(FILES)}. May be given several times.",
+        help=f"A file to write: {', '.join(suffixes)}. May be given several times.",
         show_default=False,
-    ),
-]
+    )
+
+
+Out = Annotated[list[Path] | None, _option(FILES)]
+Pages = Annotated[list[Path] | None, _option(PAGES)]
 KeptIn = Annotated[
     Path | None,
     typer.Option(
@@ -33,10 +36,10 @@ KeptIn = Annotated[
 ]
 
 
-def check(files: Sequence[Path], *, force: bool) -> None:
+def check(files: Sequence[Path], suffixes: Sequence[str] = FILES, *, force: bool) -> None:
     """Refuse what could not be written, and figures that could not be drawn."""
     for path in files:
-        check_output(path, FILES, force=force)
+        check_output(path, suffixes, force=force)
     if any(path.suffix.lower() in FIGURES for path in files):
         from ddgk.plots.canvas import style
 

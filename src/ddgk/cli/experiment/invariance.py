@@ -8,8 +8,7 @@ import typer
 
 from ddgk.cli import inputs, options
 from ddgk.cli.experiment import files
-from ddgk.cli.experiment.showing import stated_command
-from ddgk.errors import ParameterError
+from ddgk.cli.experiment.showing import PAGES, stated_command
 
 
 def invariance(
@@ -17,10 +16,10 @@ def invariance(
         list[str],
         typer.Argument(metavar="DATASETS...", help="Names of data sets, or TU folders or zips."),
     ],
-    out: files.Out = None,
+    out: files.Pages = None,
     graphs: Annotated[int, typer.Option(min=2, help="How many graphs of each set.")] = 100,
-    sources: Annotated[int, typer.Option(min=1, help="How many graphs become sources.")] = 8,
-    seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Fixes every draw.")] = 0,
+    sources: options.Sources = 8,
+    seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -30,9 +29,7 @@ def invariance(
     \b
     ddgk experiment invariance MUTAG PTC_MR ENZYMES -o invariance.json
     """  # noqa: D301
-    if any(path.suffix.lower() not in (".json", ".md") for path in out or []):
-        raise ParameterError("invariance has no figure; its files are .json and .md")
-    files.check(out or [], force=force)
+    files.check(out or [], PAGES, force=force)
     from ddgk.evaluation.invariance import measure_noise, summarise
     from ddgk.method import PRESETS
 

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from ddgk.evaluation.results import Results
 
 FIGURES = (".svg", ".png", ".pdf")
-FILES = (".json", ".md", *FIGURES)
+PAGES = (".json", ".md")
+FILES = (*PAGES, *FIGURES)
 
 
 def stated_command() -> str:

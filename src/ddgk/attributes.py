@@ -157,6 +157,11 @@ class EdgeLabels:
         """Return the frequencies of the labels on a node's edges."""
         return normalised(self.contributions(graph, unseen))
 
+    def edge_distributions(self, graph: Graph, unseen: str) -> Matrix:
+        """Return the one-hot of every edge's label, for units that are edges, (n_edges, width)."""
+        places = self.alphabet.places(graph.edge_labels or (), unseen, graph, "edge")
+        return self.alphabet.one_hot(places)
+
     def contributions(self, graph: Graph, unseen: str) -> Matrix:
         """Return how often each label stands on a node's edges."""
         arcs = self.arcs(graph, unseen)

@@ -74,8 +74,9 @@ class Scorer:
         return reported_channels(self.method, self.reader.family_names)
 
     def read(self, graph: Graph) -> Reading:
-        """Read a target, on its quotient where the start allows it."""
-        return self.reader.read(graph, quotient=self.method.on_quotient)
+        """Read a target, on its quotient where the start allows it; sampled if it is large."""
+        samples = self.method.samples_of(graph.n_nodes, self.reader.relation)
+        return self.reader.read(graph, quotient=self.method.on_quotient, samples=samples)
 
     def encode(self, graphs: Sequence[Graph]) -> list[Encoder]:
         """Train an encoder for every graph."""
@@ -228,7 +229,7 @@ def _by_readout(reading: Reading, found: Sequence[tuple[Outcome, Array]]) -> tup
     at_regions = [
         np.zeros((2, within.shape[1]))
         if outcome.attention is None
-        else by_unit @ outcome.attention @ within
+        else by_unit @ reading.unit_attention(outcome.attention) @ within
         for outcome, within in found
     ]
     return (

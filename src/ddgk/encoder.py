@@ -10,6 +10,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.engine.batches import attending
 from ddgk.engine.problem import EncoderTraining, Engine, Source, Weights
 from ddgk.engine.starts import first_weights
 from ddgk.errors import NonFiniteLossError
@@ -23,9 +24,9 @@ ATTRIBUTES_COUNT = 2.0  # times as much as a standard deviation of the weights
 class Encoder:
     """A trained source.
 
-    graph: as it was given. order: the canonical order of its nodes, which is the order of the rows
-    and columns of `source`, so that the same graph numbered otherwise has the same encoder. seed:
-    what the random starts of its pairs are drawn from.
+    graph: as it was given. order: the canonical order of its nodes, by which the rows and columns
+    of `source` go, so that the same graph numbered otherwise has the same encoder. seed: what the
+    random starts of its pairs are drawn from.
     """
 
     graph: Graph
@@ -52,8 +53,9 @@ class Encoder:
         """Return Ward's tree of the units, as scipy writes it."""
         from scipy.cluster.hierarchy import linkage
 
-        weights = self.source.weights
-        seen = [weights.table, weights.output[0].T]
+        weights, members = self.source.weights, self.source.members
+        columns = weights.output[0].T
+        seen = [weights.table, columns if members is None else members @ columns]
         spreads = [part.std(axis=0) for part in seen]
         parts = [p / np.where(s > 0, s, 1.0) for p, s in zip(seen, spreads, strict=True)]
         parts += [ATTRIBUTES_COUNT * family for family in self.source.families]
@@ -76,7 +78,7 @@ def train_encoders(
     seeds = [start_seed(seed, reading.digest) for reading in readings]
     problems = [reading.problem for reading in readings]
     starts = [
-        first_weights(problem.relation.shape, seed, training)
+        first_weights((attending(problem), problem.relation.shape[1]), seed, training)
         for problem, seed in zip(problems, seeds, strict=True)
     ]
     trained = engine.train_encoders(problems, starts, training)
@@ -87,7 +89,7 @@ def train_encoders(
                 f"the encoder of {describe(graphs[place].name, place)} diverged; "
                 f"lower encoder_rate (it is {training.rate:g})"
             )
-        source = Source(weights, reader.unit_distributions(ordered[place]))
+        source = Source(weights, *reader.attended(ordered[place]))
         encoders.append(Encoder(graphs[place], orders[place], seeds[place], source))
     return encoders
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ddgk.divergence import Scorer
 from ddgk.encoder import Encoder
-from ddgk.graphs.graph import Graph
+from ddgk.errors import ParameterError
+from ddgk.graphs.graph import Graph, describe
 from ddgk.reading import Reading
-from ddgk.relations import relate
 
 Array = NDArray[np.float64]
 
@@ -28,13 +28,16 @@ class Explanation:
     steps : tuple of int
     nodes : array of shape (n_channels, n_steps, n_target_nodes)
         Every node's share of D'; ``nodes.sum(-1) - baseline`` is the divergence.
-    entries : array of shape (2, n_target_nodes, n_target_nodes)
+    entries : array of shape (2, n_target_units, n_target_nodes), or None
         After the last step, what every entry of the relation adds to the structure loss: as an
-        edge, and as a non-edge. Zero where an entry is the other.
+        edge, and as a non-edge. Zero where an entry is the other. Units are nodes, edges
+        ("edge_to_nodes") or walks ("neighborhood"). None where entries were sampled.
     baseline : array of shape (n_channels, n_steps)
         What eq. 10 subtracts.
     attention : array of shape (n_target_nodes, n_source_nodes)
-        After the last step; rows sum to 1.
+        After the last step; rows sum to 1. Where units other than nodes attend, a node has the
+        mean of theirs, and a node in none a row of zeros.
+    relation : str
     mirror : Explanation or None
         For symmetric divergences, the other direction.
     """
@@ -44,9 +47,10 @@ class Explanation:
     channels: tuple[str, ...]
     steps: tuple[int, ...]
     nodes: Array
-    entries: Array
+    entries: Array | None
     baseline: Array
     attention: Array
+    relation: str = "node_to_edges"
     mirror: Explanation | None = None
 
     @property
@@ -63,9 +67,21 @@ class Explanation:
 
     def by_edge(self) -> dict[tuple[Hashable, Hashable], float]:
         """Return the share of every target edge in the channel `edges`, both ways together."""
-        shares = self.entries[0] + self.entries[0].T
-        names = self.target.node_names
-        return {(names[u], names[v]): float(shares[u, v]) for u, v in self.target.edges.tolist()}
+        if self.entries is None:
+            raise ParameterError(
+                f"{describe(self.target.name)}: entries of its {self.target.n_nodes} nodes were "
+                "sampled, so edges have no shares of their own; raise sampled_above to have them"
+            )
+        edges, names = self.target.edges.tolist(), self.target.node_names
+        shares = self.entries[0]
+        if self.relation == "edge_to_nodes":
+            by_edge = shares.sum(axis=1)
+        elif self.relation == "neighborhood":
+            raise ParameterError("walks have no shares of edges; explain another relation")
+        else:
+            both = shares + shares.T
+            by_edge = np.array([both[u, v] for u, v in edges])
+        return {(names[u], names[v]): float(by_edge[e]) for e, (u, v) in enumerate(edges)}
 
     def _place(self, channel: str) -> int:
         if channel not in self.channels:
@@ -118,20 +134,20 @@ def _explain_one_way(
 ) -> Explanation:
     reading = scorer.read(target)
     (outcome,) = scorer.train([reading], [encoder], [(0, 0)], detail=True)
-    assert outcome.costs is not None
     assert outcome.attention is not None
-    classes = reading.partition.classes
     attention = np.empty((target.n_nodes, encoder.graph.n_nodes))
-    attention[:, encoder.order] = outcome.attention[classes]
+    members = encoder.source.members
+    attention[:, encoder.order] = reading.node_attention(outcome.attention, members)
     return Explanation(
         target=target,
         source=encoder.graph,
         channels=tuple(scorer.channels),
         steps=scorer.method.curve,
         nodes=_node_terms(scorer, reading, outcome.unit_terms),
-        entries=_entry_terms(scorer, target, reading, outcome.costs),
+        entries=None if outcome.costs is None else _entry_terms(scorer, reading, outcome.costs),
         baseline=baseline,
         attention=attention,
+        relation=scorer.reader.relation,
     )
 
 
@@ -141,14 +157,13 @@ def _node_terms(scorer: Scorer, reading: Reading, unit_terms: Array | None) -> A
     by_class: Array = scorer.reported(
         unit_terms.swapaxes(0, 1), reading.entropies[:, None, :], reading
     )
-    return np.asarray(by_class[..., reading.partition.classes])
+    return reading.by_node(by_class)
 
 
-def _entry_terms(scorer: Scorer, target: Graph, reading: Reading, costs: Array) -> Array:
+def _entry_terms(scorer: Scorer, reading: Reading, costs: Array) -> Array:
     """Weigh the cost of every entry by the relation itself, less its entropy where it is soft."""
-    classes = reading.partition.classes
-    edge, non_edge = costs[:, classes][:, :, classes]
-    relation = relate(target, scorer.reader.relation).dense()
+    edge, non_edge = costs[:, reading.units.classes][:, :, reading.partition.classes]
+    relation = reading.relation.dense()
     terms = np.stack([_excess(relation, edge), _excess(1 - relation, non_edge)])
     return terms if scorer.method.reduction == "sum" else terms / scorer.counts(reading)[0]
 

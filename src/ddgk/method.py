@@ -19,6 +19,7 @@ from ddgk.relations import RELATIONS
 
 CURVE = (1, 2, 3, 5, 8, 12, 20, 35, 60)
 N_REGIONS, MOST_REGIONS = 16, 4096
+SAMPLED_ABOVE = 6000  # nodes
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "relation": tuple(RELATIONS),
@@ -61,6 +62,13 @@ class Method:
     regions : int
         Into how many regions of a source the last report is also split: what the nodes cost that
         attend to a region. A source of fewer nodes leaves the others 0; 0: no split.
+    attention_size : int
+        q: attention and reverse attention are products of two matrices with so many columns and
+        rows, so that parameters grow as n_s + n_t; 0: matrices of their own, n_s n_t.
+    sampled_above, samples : int
+        Targets of more nodes are reconstructed by their edges and, in every step, so many sampled
+        entries of each node, so that time and memory grow as nodes and edges do. For the relation
+        "node_to_edges"; others always look at all entries.
     families : "auto", "none" or tuple of str
         Which of node_labels, edge_labels, attributes to read; "auto": those the graphs carry.
     coefficients : float or mapping
@@ -100,6 +108,9 @@ class Method:
     curve: tuple[int, ...] = CURVE
     window: int = 1
     regions: int = N_REGIONS
+    attention_size: int = 0
+    sampled_above: int = SAMPLED_ABOVE
+    samples: int = 64
     families: str | tuple[str, ...] = "auto"
     coefficients: float | Mapping[str, float] = 1.0
     smoothing: float = 0.01
@@ -115,11 +126,11 @@ class Method:
             if getattr(self, name) not in allowed:
                 listed = ", ".join(map(repr, allowed))
                 raise ParameterError(f"{name} must be one of {listed}, not {getattr(self, name)!r}")
-        for name in ("dimension", "depth", "window"):
+        for name in ("dimension", "depth", "window", "samples"):
             _require(name, getattr(self, name), int, minimum=1)
         if self.width is not None:
             _require("width", self.width, int, minimum=1)
-        for name in ("encoder_epochs", "regions"):
+        for name in ("encoder_epochs", "regions", "attention_size", "sampled_above"):
             _require(name, getattr(self, name), int, minimum=0)
         if self.regions > MOST_REGIONS:
             raise ParameterError(f"regions must be at most {MOST_REGIONS}, not {self.regions}")
@@ -178,6 +189,15 @@ class Method:
             )
         return replace(self, **changes)
 
+    def samples_of(self, n_nodes: int, relation: str) -> int:
+        """Return how many entries of a unit are looked at besides its edges; 0: all of them.
+
+        >>> Method(samples=64, sampled_above=1000).samples_of(1001, "node_to_edges")
+        64
+        """
+        sampled = n_nodes > self.sampled_above and relation == "node_to_edges"
+        return self.samples if sampled else 0
+
     def coefficient(self, family: str) -> float:
         """Return c_f of a family; one that a mapping leaves out does not train."""
         if isinstance(self.coefficients, Mapping):
@@ -222,6 +242,7 @@ class Method:
             coefficients=tuple(map(self.coefficient, families)),
             smoothing=self.smoothing,
             reduction="sum" if self.reduction == "sum" else "mean",
+            size=self.attention_size,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -231,7 +252,8 @@ class Method:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Method:
         """Undo `as_json`."""
-        given = {"regions": 0} | dict(values)  # files from before there were regions have none
+        # Files from before there were regions and samples have none.
+        given = {"regions": 0, "sampled_above": 2**31} | dict(values)
         for name in ("curve", "families"):
             if isinstance(given.get(name), list):
                 given[name] = tuple(given[name])

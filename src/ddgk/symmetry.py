@@ -53,6 +53,13 @@ class Partition:
         """Return the partition in which every node is a class of its own, in the given order."""
         return cls(np.arange(n_nodes))
 
+    @classmethod
+    def inverse(cls, order: Integers) -> Partition:
+        """Return the partition in which every node is alone, in that order."""
+        classes = np.empty(len(order), dtype=np.int64)
+        classes[order] = np.arange(len(order))
+        return cls(classes)
+
     @cached_property
     def sizes(self) -> Integers:
         """How many nodes each class has, (n_classes,)."""

@@ -46,6 +46,11 @@ def in_lanes(shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...
             yield shape, positions[first : first + lanes]
 
 
+def attending(problem: Problem) -> int:
+    """Return how many rows of a target attend: its units, or its nodes."""
+    return len(problem.attending_weights)
+
+
 def pair_shape(problem: Problem, source: Source) -> tuple[int, int, int, int]:
     """Return the sizes that shape a pair: target units and nodes, source units and nodes."""
     n_units, n_nodes = problem.relation.shape

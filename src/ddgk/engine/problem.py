@@ -39,12 +39,25 @@ class Problem:
 
     relation: B, (n_units, n_nodes), entries in [0, 1]; a sparse or an ordinary array.
     unit_weights: (n_units,); node_weights: (n_nodes,): how many each row and column stands for.
+    What attends has a row of A. Where units are nodes, these are the same rows for both; else
+    spreads: L, (n_nodes, n_units), units attend and a node has the mean of some of their rows;
+    gathers: K, (n_units, n_nodes), nodes attend and a unit has the mean of some of their rows.
+    samples: how many of a unit's entries are looked at in each step besides those of its edges;
+    0: all of them. Only where units are nodes, all weights 1 and B sparse.
     """
 
     relation: Any
     unit_weights: Array
     node_weights: Array
     families: tuple[FamilyArrays, ...] = ()
+    spreads: Any = None
+    gathers: Any = None
+    samples: int = 0
+
+    @property
+    def attending_weights(self) -> Array:
+        """How many each row of A stands for."""
+        return self.unit_weights if self.gathers is None else self.node_weights
 
     def dense_relation(self) -> Array:
         """Return B as an ordinary array."""
@@ -67,10 +80,15 @@ class Weights:
 
 @dataclass(frozen=True)
 class Source:
-    """A frozen encoder, and what its units carry: Q_u, (n_units, k), one per family."""
+    """A frozen encoder, and what is attended to: the rows of its table.
+
+    families: what these carry, Q_u, (n_rows, k), one per family. members: which nodes they are
+    made of, (n_rows, n_nodes), rows sum to 1; None where they are the nodes.
+    """
 
     weights: Weights
     families: tuple[Array, ...] = ()
+    members: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +109,8 @@ class PairTraining:
 
     report: the numbers of steps after which channels are reported, the last of which ends the
     training. window: how many of the latest losses each report averages. coefficients: c_f, one per
-    family. smoothing: e, or 0 to clamp inferred distributions at 1e-12 instead.
+    family. smoothing: e, or 0 to clamp inferred distributions at 1e-12 instead. size: q, A = U V
+    and R = (U_r V_r)^T with so many columns of U; 0: matrices A and R of their own.
     """
 
     scores: Scores
@@ -103,6 +122,7 @@ class PairTraining:
     coefficients: tuple[float, ...] = ()
     smoothing: float = 0.01
     reduction: Reduction = "mean"
+    size: int = 0
 
     @property
     def recorded(self) -> tuple[int, ...]:
@@ -121,8 +141,9 @@ class Outcome:
     term_i; over the source units they add up to it.
     unit_terms: (n_report, n_channels, n_units), a unit's share; weighted by the unit weights they
     add up to the channels.
-    attention: P, (n_units, n_source_units).
-    costs: (2, n_units, n_nodes), what an edge and a non-edge would cost there, at the last report.
+    attention: P, (rows that attend, n_source_units).
+    costs: (2, n_units, n_nodes), what an edge and a non-edge would cost there, at the last report;
+    None where entries were sampled.
     """
 
     channels: Array
@@ -149,5 +170,8 @@ class Engine(Protocol):
         *,
         detail: bool = False,
     ) -> list[Outcome]:
-        """Train the attention of every pair; seeds matter for glorot starts only."""
+        """Train the attention of every pair.
+
+        seeds: what random starts, factors of the source's side, and samples are drawn from.
+        """
         ...

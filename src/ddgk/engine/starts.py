@@ -10,11 +10,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.engine.problem import EncoderTraining, Weights
+from ddgk.engine.problem import EncoderTraining, PairTraining, Weights
 from ddgk.hashing import scramble
 
-ATTENTION = 1 << 32  # streams: the layers of an encoder are 0, 1, 2, ...; those of a pair these two
+ATTENTION = 1 << 32  # streams: the layers of an encoder are 0, 1, 2, ...; those of a pair these
 REVERSE = ATTENTION + 1
+ATTENTION_FACTOR = ATTENTION + 2
+REVERSE_FACTOR = ATTENTION + 3
+SHIFTS = ATTENTION + 4
 
 
 def first_weights(shape: tuple[int, ...], seed: int, training: EncoderTraining) -> Weights:
@@ -27,6 +30,40 @@ def first_weights(shape: tuple[int, ...], seed: int, training: EncoderTraining) 
     )
     output = (glorot(seed, 1 + training.depth, sizes[-1], n_nodes), np.zeros(n_nodes))
     return Weights(glorot(seed, 0, n_units, training.dimension), hidden, output)
+
+
+def pair_start(
+    shape: tuple[int, int, int, int], seed: int, training: PairTraining
+) -> list[NDArray[np.float64]]:
+    """Return what trains of a pair, as it starts: A, or U and V; if free, R or U_r and V_r, and r.
+
+    shape: (a_t, n_t, a_s, n_s). From an equivariant start all is 0 but the factors of the source's
+    side, V (q, a_s) and V_r (q, n_s): they are drawn from the seed of the source, so they know the
+    source's nodes, in their canonical order, and nothing of the target's.
+    """
+    n_attending, n_nodes, n_source, n_source_nodes = shape
+    size, drawn = training.size, training.start == "glorot"
+
+    def matrix(stream: int, rows: int, columns: int, draws: bool = drawn) -> NDArray[np.float64]:
+        return glorot(seed, stream, rows, columns) if draws else np.zeros((rows, columns))
+
+    if size:
+        start = [
+            matrix(ATTENTION, n_attending, size),
+            matrix(ATTENTION_FACTOR, size, n_source, True),
+        ]
+    else:
+        start = [matrix(ATTENTION, n_attending, n_source)]
+    if training.reverse == "tied":
+        return start
+    if size:
+        start += [
+            matrix(REVERSE, n_nodes, size),
+            matrix(REVERSE_FACTOR, size, n_source_nodes, True),
+        ]
+    else:
+        start += [matrix(REVERSE, n_source_nodes, n_nodes)]
+    return [*start, np.zeros((1, n_nodes))]
 
 
 def glorot(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float64]:

@@ -14,19 +14,19 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
-from ddgk.engine.batches import in_lanes, lane_count, pair_shape, stacked
-from ddgk.engine.equations import (
-    Layers,
-    adam,
-    cross_entropy,
-    encode,
-    entry_costs,
-    inferred_by_attention,
-    inferred_by_reverse,
-    isomorphism_attention,
-    reverse_attention,
+from ddgk.engine.batches import attending, in_lanes, lane_count, pair_shape, stacked
+from ddgk.engine.equations import Layers, adam, encode, entry_costs
+from ddgk.engine.passes import (
+    Batch,
+    Family,
+    at_least_one,
+    per_node_gradients,
+    reconstruct,
+    training_loss,
+    unit_terms,
 )
 from ddgk.engine.problem import (
     EncoderTraining,
@@ -36,105 +36,9 @@ from ddgk.engine.problem import (
     Source,
     Weights,
 )
-from ddgk.engine.starts import ATTENTION, REVERSE, glorot
+from ddgk.engine.starts import pair_start
 
 Result = TypeVar("Result")
-
-
-@dataclass(frozen=True)
-class Family:
-    """One attribute family for every lane: Q_u, Q_s, C of the target, Q_u of the source."""
-
-    units: Tensor
-    surroundings: Tensor
-    nodes: Tensor
-    source_units: Tensor
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Everything about a batch of pairs that does not train."""
-
-    relation: Tensor  # B, (u_t, n_t)
-    unit_weights: Tensor  # (u_t)
-    node_weights: Tensor  # (n_t)
-    present: Tensor  # (u_s)
-    table: Tensor  # E, (u_s, d)
-    layers: Layers
-    families: tuple[Family, ...]
-    scale: tuple[Tensor, Tensor]  # what the structure and the attribute losses are divided by
-
-
-@dataclass(frozen=True)
-class Parts:
-    """What one pass through the network yields."""
-
-    attention: Tensor  # P, (u_t, u_s)
-    costs: tuple[Tensor, Tensor]  # of an edge and of a non-edge, (u_t, n_t) each
-    consistency: tuple[Tensor, ...]  # cross-entropies, (u_t): attention and reverse of each family
-
-
-def reconstruct(batch: Batch, parameters: Sequence[Tensor], training: PairTraining) -> Parts:
-    """Reconstruct every target through its source's encoder."""
-    attention = isomorphism_attention(parameters[0], batch.present)
-    predicted = encode(attention @ batch.table, batch.layers, training.scores)
-    free = None if training.reverse == "tied" else (parameters[1], parameters[2])
-    scores = reverse_attention(predicted, attention, free)
-    consistency = []
-    for family in batch.families:
-        inferred = inferred_by_attention(attention, family.source_units)
-        consistency.append(cross_entropy(family.units, inferred, training.smoothing))
-        around = inferred_by_reverse(scores, batch.node_weights, family.nodes)
-        consistency.append(cross_entropy(family.surroundings, around, training.smoothing))
-    return Parts(attention, entry_costs(scores), tuple(consistency))
-
-
-def unit_terms(batch: Batch, parts: Parts) -> Tensor:
-    """Return each unit's share of every channel (paper eq. 3), (n_channels, u_t), in float64.
-
-    edges: sum_j w_j B cost_edge;  non_edges: sum_j w_j (1 - B) cost_non_edge;  then the families.
-    """
-    relation, weights = batch.relation.double(), batch.node_weights.double()[:, None, :]
-    edge, non_edge = (cost.double() for cost in parts.costs)
-    structure, consistency = (scale.double()[:, None] for scale in batch.scale)
-    return torch.stack(
-        [
-            (weights * relation * edge).sum(-1) / structure,
-            (weights * (1 - relation) * non_edge).sum(-1) / structure,
-            *(term.double() / consistency for term in parts.consistency),
-        ],
-        dim=1,
-    )
-
-
-def training_loss(batch: Batch, parts: Parts, coefficients: Sequence[float]) -> Tensor:
-    """Return the loss of every lane: structure + sum_f c_f (attention + reverse), (b)."""
-    weights = batch.unit_weights[:, :, None] * batch.node_weights[:, None, :]
-    edge, non_edge = parts.costs
-    entries = batch.relation * edge + (1 - batch.relation) * non_edge
-    loss = (weights * entries).sum((-1, -2)) / batch.scale[0]
-    for place, coefficient in enumerate(coefficients):
-        terms = parts.consistency[2 * place] + parts.consistency[2 * place + 1]
-        loss = loss + coefficient * (batch.unit_weights * terms).sum(-1) / batch.scale[1]
-    return loss
-
-
-def per_node_gradients(
-    batch: Batch, parameters: Sequence[Tensor], loss: Tensor
-) -> tuple[Tensor, ...]:
-    """Differentiate, and share the gradient of a class among the nodes it stands for.
-
-    Lanes do not touch each other, so the gradient of the sum is the gradient of each.
-    """
-    gradients = torch.autograd.grad(loss.sum(), parameters)
-    rows = _at_least_one(batch.unit_weights)[:, :, None]  # for A
-    columns = _at_least_one(batch.node_weights)[:, None, :]  # for R and r
-    shares = (rows, columns, columns)
-    return tuple(g / share for g, share in zip(gradients, shares, strict=False))
-
-
-def _at_least_one(weights: Tensor) -> Tensor:
-    return torch.where(weights > 0, weights, torch.ones_like(weights))
 
 
 @dataclass(frozen=True)
@@ -158,7 +62,7 @@ class TorchEngine:
             chosen = [problems[i] for i in positions]
             return self._train_lanes(shape, chosen, [starts[i] for i in positions], training)
 
-        return self._in_batches([p.relation.shape for p in problems], train)
+        return self._in_batches([(*p.relation.shape, attending(p)) for p in problems], train)
 
     def score_pairs(
         self,
@@ -198,20 +102,24 @@ class TorchEngine:
         training: EncoderTraining,
     ) -> list[Weights]:
         lanes = lane_count(*shape)
-        table, layers = self._stacked_weights(starts, lanes, shape)
-        relation = self._tensor(stacked([p.dense_relation() for p in problems], lanes, *shape))
-        real = self._tensor(stacked([np.ones(p.relation.shape) for p in problems], lanes, *shape))
-        count = _at_least_one(real.sum((-1, -2)))
+        n_units, n_nodes, n_rows = shape
+        table, layers = self._stacked_weights(starts, lanes, (n_rows, n_nodes))
+        relation = self._stack([p.dense_relation() for p in problems], lanes, n_units, n_nodes)
+        real = self._stack([np.ones(p.relation.shape) for p in problems], lanes, n_units, n_nodes)
+        gathers = self._join([p.gathers for p in problems], lanes, n_units, n_rows)
+        count = at_least_one(real.sum((-1, -2)))
 
         parameters = [table, *(t for layer in layers.hidden for t in layer), *layers.output]
         moments = _moments(parameters)
         for step in range(1, training.epochs + 1):
-            edge, non_edge = entry_costs(encode(table, layers, training.scores))
+            inputs = table if gathers is None else gathers @ table
+            edge, non_edge = entry_costs(encode(inputs, layers, training.scores))
             loss = (real * (relation * edge + (1 - relation) * non_edge)).sum((-1, -2)) / count
             gradients = torch.autograd.grad(loss.sum(), parameters)
             adam(parameters, gradients, moments, step, training.rate)
         return [
-            _lane_weights(lane, p.relation.shape, table, layers) for lane, p in enumerate(problems)
+            _lane_weights(lane, (attending(p), p.relation.shape[1]), table, layers)
+            for lane, p in enumerate(problems)
         ]
 
     def _score_lanes(
@@ -236,7 +144,7 @@ class TorchEngine:
                 last_costs.append(torch.stack(parts.costs, dim=1).detach().double())
             if step < last_step:
                 loss = training_loss(batch, parts, training.coefficients)
-                gradients = per_node_gradients(batch, parameters, loss)
+                gradients = per_node_gradients(batch, parameters, loss, training)
                 adam(parameters, gradients, moments, step + 1, training.rate)
         terms = torch.stack([_average(recorded, s, training.window) for s in training.report], 1)
         channels = (terms * batch.unit_weights.double()[:, None, None, :]).sum(-1)
@@ -256,7 +164,7 @@ class TorchEngine:
                 Outcome(
                     *found[lane],
                     _numpy(terms[lane, :, :, :n_units]),
-                    _numpy(parts.attention[lane, :n_units, :n_source]),
+                    _numpy(parts.attended[lane, : attending(pair[0]), :n_source]),
                     _numpy(costs[lane, :, :n_units, :n_nodes]),
                 )
             )
@@ -288,8 +196,8 @@ class TorchEngine:
                     self._stack([s.families[place] for s in sources], lanes, n_source_units, width),
                 )
             )
-        count = _at_least_one(unit_weights.sum(-1))
-        size = count * _at_least_one(node_weights.sum(-1))
+        count = at_least_one(unit_weights.sum(-1))
+        size = count * at_least_one(node_weights.sum(-1))
         one = torch.ones_like(count)
         present = stacked([np.ones(len(s.weights.table)) for s in sources], lanes, n_source_units)
         present[len(pairs) :] = 1  # an idle lane attends somewhere, so that nothing is 0 / 0
@@ -302,6 +210,9 @@ class TorchEngine:
             layers=layers,
             families=tuple(families),
             scale=(size, count) if training.reduction == "mean" else (one, one),
+            gathers=self._join([p.gathers for p in problems], lanes, n_units, n_nodes),
+            spreads=self._join([p.spreads for p in problems], lanes, n_nodes, n_units),
+            members=self._join([s.members for s in sources], lanes, n_source_units, n_source_nodes),
         )
 
     def _first_attention(
@@ -312,21 +223,31 @@ class TorchEngine:
         lanes: int,
         training: PairTraining,
     ) -> list[Tensor]:
-        n_units, n_nodes, n_source_units, n_source_nodes = shape
-        attention, reverse = [], []
-        for (problem, source), seed in zip(pairs, seeds, strict=True):
-            u_t, n_t, u_s, n_s = pair_shape(problem, source)
-            if training.start == "glorot":
-                attention.append(glorot(seed, ATTENTION, u_t, u_s))
-                reverse.append(glorot(seed, REVERSE, n_s, n_t))
-            else:
-                attention.append(np.zeros((u_t, u_s)))
-                reverse.append(np.zeros((n_s, n_t)))
-        parameters = [self._stack(attention, lanes, n_units, n_source_units)]
+        n_units, n_nodes, n_source, n_source_nodes = shape
+        n_attending = n_units if pairs[0][0].gathers is None else n_nodes
+        starts = [
+            pair_start((attending(p), *pair_shape(p, source)[1:]), seed, training)
+            for (p, source), seed in zip(pairs, seeds, strict=True)
+        ]
+        size = training.size
+        shapes = [(n_attending, size), (size, n_source)] if size else [(n_attending, n_source)]
         if training.reverse == "free":
-            parameters.append(self._stack(reverse, lanes, n_source_nodes, n_nodes))
-            parameters.append(self._tensor(np.zeros((lanes, 1, n_nodes))))
+            shapes += (
+                [(n_nodes, size), (size, n_source_nodes)] if size else [(n_source_nodes, n_nodes)]
+            )
+            shapes += [(1, n_nodes)]
+        parameters = [
+            self._stack(matrices, lanes, *padded)
+            for matrices, padded in zip(zip(*starts, strict=True), shapes, strict=True)
+        ]
         return [p.requires_grad_() for p in parameters]
+
+    def _join(self, matrices: Sequence[Any], lanes: int, *shape: int) -> Tensor | None:
+        """Stack matrices of means; None where there are none."""
+        if matrices[0] is None:
+            return None
+        dense = [m.toarray() if sparse.issparse(m) else m for m in matrices]
+        return self._stack(dense, lanes, *shape)
 
     def _stacked_weights(
         self, weights: Sequence[Weights], lanes: int, shape: tuple[int, ...], trains: bool = True

@@ -277,8 +277,9 @@ def _encoder_from(
 
     order = own["order"]
     # An array of shape (10**12, 0) takes no room in a file, but its length is that of a graph.
-    if order.shape != (len(own["table"]),) or not own["table"].size:
-        raise ValueError(f"an order of shape {order.shape} for {len(own['table'])} nodes")
+    n_nodes = len(own["output.bias"])
+    if order.shape != (n_nodes,) or not own["table"].size:
+        raise ValueError(f"an order of shape {order.shape} for {n_nodes} nodes")
     graph = Graph(
         len(order),
         own["edges"],
@@ -290,19 +291,15 @@ def _encoder_from(
         node_names=listed("node_names"),
     )
     check_families(graph, reader.families)
-    source = Source(_weights_from(own, graph.n_nodes, method), _distributions(graph, order, reader))
+    carried, members = reader.attended(graph.permuted(order))
+    n_rows = graph.n_nodes if members is None else len(members)
+    source = Source(_weights_from(own, (n_rows, graph.n_nodes), method), carried, members)
     return Encoder(graph, order, int(described["seed"]), source)
 
 
-def _distributions(
-    graph: Graph, order: NDArray[np.int64], reader: Reader
-) -> tuple[NDArray[np.float64], ...]:
-    return reader.unit_distributions(graph.permuted(order))
-
-
-def _weights_from(own: dict[str, NDArray[Any]], n_nodes: int, method: Method) -> Weights:
+def _weights_from(own: dict[str, NDArray[Any]], shape: tuple[int, int], method: Method) -> Weights:
     """Take the layers out of a file, each of the shape the method says."""
-    training = method.encoder_training
+    training, (n_rows, n_nodes) = method.encoder_training, shape
 
     def layer(name: str, *shape: int) -> NDArray[np.float64]:
         found = own[name]
@@ -328,4 +325,4 @@ def _weights_from(own: dict[str, NDArray[Any]], n_nodes: int, method: Method) ->
         layer("output.weight", training.width, n_nodes),
         layer("output.bias", n_nodes),
     )
-    return Weights(layer("table", n_nodes, training.dimension), hidden, output)
+    return Weights(layer("table", n_rows, training.dimension), hidden, output)

@@ -47,6 +47,7 @@ class Sizes(NamedTuple):
 
     rows: int  # of units
     node_rows: int
+    attending_rows: int  # of units, or of nodes where these attend
     n_nodes: int  # n_t
     n_source_units: int  # u_s
     n_source_nodes: int  # n_s
@@ -57,6 +58,8 @@ class Sizes(NamedTuple):
     n_reverse: int  # columns of the reverse attention: n_s, and 1 for r if it is free
     n_families: int
     block: int  # rows that are taken through the encoder together
+    size: int  # q: columns of a factor of A; 0: no factors
+    n_samples: int  # entries of a unit that are sampled in a step; 0: all are looked at
 
 
 class Settings(NamedTuple):
@@ -66,6 +69,9 @@ class Settings(NamedTuple):
     tied: bool
     bends: bool  # tanh on the scores
     low_rank: bool
+    lifted: bool  # M is a product with `lift`, and not the reverse attention itself
+    spreads: bool  # units attend, and nodes have means of their rows
+    gathers: bool  # nodes attend, and units have means of their rows
     trains_labels: bool  # some coefficient is not 0
     rate: float
     smoothing: float
@@ -78,7 +84,9 @@ class SourceArrays(NamedTuple):
     network: NDArray[Any]  # W_1, b_1, ...
     output: NDArray[Any]  # W_o, (h, n_s)
     output_bias: NDArray[Any]  # b_o, (n_s)
-    lift: NDArray[Any]  # (K, n_reverse): M = (reverse attention) lift^T
+    lift: NDArray[
+        Any
+    ]  # (K, n_reverse): M = (reverse attention) lift^T, then averaged if it spreads
     by_label: Entries  # Q_u, labels of all families the source has, column by column
     by_unit: Entries  # the same row by row
 
@@ -91,6 +99,7 @@ class TargetArrays(NamedTuple):
     structure_factors: NDArray[Any]  # unit weight / size of the structure loss, (rows) lanes
     label_factors: NDArray[Any]  # unit weight / size of the label losses, (rows) lanes
     unit_weights: NDArray[Any]  # (rows) lanes
+    attending_weights: NDArray[Any]  # (attending_rows) lanes
     column_weights: NDArray[Any]  # node weights, (n_t) lanes
     node_weights: NDArray[Any]  # (node_rows) lanes
     scales: NDArray[np.float64]  # what the two losses are divided by, (2) lanes
@@ -99,6 +108,8 @@ class TargetArrays(NamedTuple):
     by_label: Entries  # w C column by column; eight targets: empty
     by_node: Entries  # the same row by row
     reverse_starts: NDArray[np.int64]  # which labels belong to which family, (n_families + 1)
+    spreads: Entries  # L row by row, or empty
+    gathers: Entries  # K row by row, or empty
 
 
 class LabelArrays(NamedTuple):
@@ -124,13 +135,27 @@ class Plan(NamedTuple):
 class State(NamedTuple):
     """What trains."""
 
-    scores: NDArray[Any]  # A, (rows, u_s) lanes
-    attention: NDArray[Any]  # P
-    scores_mean: NDArray[Any]
+    scores: NDArray[Any]  # A, (attending_rows, u_s) lanes
+    attended: NDArray[Any]  # P
+    attention: NDArray[Any]  # of units, (rows, u_s) lanes: P itself unless it gathers
+    scores_mean: NDArray[Any]  # empty where A is a product of factors
     scores_square: NDArray[Any]
     reverse: NDArray[Any]  # (R^T | r), (node_rows, n_s + 1) lanes; tied: empty
     reverse_mean: NDArray[Any]
     reverse_square: NDArray[Any]
+
+
+class Factors(NamedTuple):
+    """A matrix as a product U V, each with Adam's two sums; all empty where there is none."""
+
+    left: NDArray[Any]  # U, (rows, q) lanes
+    left_mean: NDArray[Any]
+    left_square: NDArray[Any]
+    right: NDArray[Any]  # V, (q, columns) numbers, filled up to whole lanes
+    right_mean: NDArray[Any]
+    right_square: NDArray[Any]
+    left_slopes: NDArray[Any]  # of a block of rows
+    right_slopes: NDArray[Any]
 
 
 class Findings(NamedTuple):
@@ -154,8 +179,11 @@ class Scratch(NamedTuple):
     nodes_slopes: NDArray[Any]
     numbers: NDArray[Any]  # M as numbers, (LANES node_rows, K); eight pairs: empty
     numbers_slopes: NDArray[Any]
+    means: NDArray[Any]  # the same for nodes where it spreads: (LANES node_rows, K)
+    means_slopes: NDArray[Any]
     inputs_slopes: NDArray[Any]  # dL/dX_0, (rows, d) lanes
-    attention_slopes: NDArray[Any]  # dL/dP, (rows, u_s) lanes if tied, else of a block
+    attention_slopes: NDArray[Any]  # dL/dP, (rows, u_s) lanes if tied or it gathers, else a block
+    attended_slopes: NDArray[Any]  # of what attends, where it gathers
     reverse_slopes: NDArray[Any]  # (node_rows, n_reverse) lanes; tied: empty
     scores: NDArray[Any]  # Y of a block, (BLOCK, n_t) lanes
     sigmoids: NDArray[Any]  # S of a block

@@ -85,17 +85,35 @@ def train_attention(
 
 
 @compiled
+def score_slopes(attention: Any, gradients: Any, rows: Any, n_columns: int) -> None:
+    """dL/dP becomes dL/dA, as in `train_attention`, for all units of a class together."""
+    first, last, held = rows
+    for i in range(first, last):
+        row = i * n_columns * LANES
+        given = (i - held) * n_columns * LANES
+        mean = fill(attention, 0.0)
+        for j in range(n_columns):
+            p = load(attention, row + j * LANES)
+            mean = fma(p, load(gradients, given + j * LANES), mean)
+        for j in range(n_columns):
+            p = load(attention, row + j * LANES)
+            store(gradients, given + j * LANES, p * (load(gradients, given + j * LANES) - mean))
+
+
+@compiled
 def train_reverse(
-    trained: Any, gradients: Any, weights: Any, n_rows: int, n_columns: int, pace: Any
+    trained: Any, gradients: Any, weights: Any, n_rows: int, columns: Any, pace: Any
 ) -> None:
     """Adam on a free reverse attention, (R^T | r), the gradient shared among the nodes of a class.
 
-    trained, gradients: (n_rows, n_columns) lanes; weights: (n_rows) lanes.
+    trained, gradients: (n_rows, n_columns) lanes; weights: (n_rows) lanes; columns: (the first that
+    trains here, n_columns).
     """
+    first, n_columns = columns
     for i in range(n_rows):
         weight = load(weights, i * LANES)
         share = 1.0 / where_above(weight, 0.0, weight, 1.0)
-        for j in range(n_columns):
+        for j in range(first, n_columns):
             entry = (i * n_columns + j) * LANES
             adam_step(trained, entry, load(gradients, entry) * share, pace)
 

@@ -50,7 +50,7 @@ class FusedEngine:
         """Train the attention of every pair by full-batch Adam."""
         announce(train_network, train_group)
         call = Call(pairs, seeds, training, detail, np.dtype(self.precision))
-        groups = plan_groups(pairs)
+        groups = plan_groups(pairs, training.size)
         outcomes: dict[int, Outcome] = {}
         for group, found in zip(groups, self._all(call.score, groups), strict=True):
             outcomes.update(zip(group.positions, found, strict=True))

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.engine.batches import pair_shape
+from ddgk.engine.batches import attending, pair_shape
 from ddgk.engine.fused.arrays import (
+    Factors,
     LabelArrays,
     Plan,
     Settings,
@@ -23,6 +24,7 @@ from ddgk.engine.fused.arrays import (
 from ddgk.engine.fused.lanes import LANES
 from ddgk.engine.fused.packing import (
     pack_alone,
+    pack_factors,
     pack_labels,
     pack_side_by_side,
     pack_source,
@@ -33,7 +35,7 @@ from ddgk.engine.fused.pairs import train_group
 from ddgk.engine.fused.rooms import Rooms, findings_places, room_needed, state_places
 from ddgk.engine.fused.starts import draw_into
 from ddgk.engine.problem import Outcome, PairTraining, Problem, Source
-from ddgk.engine.starts import ATTENTION, REVERSE, glorot_limit, stream_base
+from ddgk.engine.starts import ATTENTION, REVERSE, glorot_limit, pair_start, stream_base
 
 LARGEST_IN_LANES = 48  # units or nodes; beyond, eight pairs overflow the second-level cache
 ROWS_ALONE = 9  # rows of eight units of a pair that comes alone, which are taken forward together
@@ -47,17 +49,22 @@ class Group:
     alone: bool
 
 
-def comes_alone(problem: Problem, source: Source) -> bool:
-    """Say whether a pair is too large for a lane; its own sizes alone decide."""
+def comes_alone(problem: Problem, source: Source, size: int = 0) -> bool:
+    """Say whether a pair is too large for a lane, or of a kind that lanes do not know.
+
+    It alone decides, and not its company. size: q, of the factors of its attention.
+    """
+    if size or problem.samples or problem.spreads is not None or problem.gathers is not None:
+        return True
     n_units, n_nodes, n_source_units, n_source_nodes = pair_shape(problem, source)
     return max(n_units, n_nodes) * max(n_source_units, n_source_nodes) > LARGEST_IN_LANES**2
 
 
-def plan_groups(pairs: Sequence[tuple[Problem, Source]]) -> list[Group]:
+def plan_groups(pairs: Sequence[tuple[Problem, Source]], size: int = 0) -> list[Group]:
     """Put pairs of one source and of like sizes together, the costly groups first."""
     groups, by_source = [], defaultdict(list)
     for place, pair in enumerate(pairs):
-        if comes_alone(*pair):
+        if comes_alone(*pair, size):
             groups.append(Group((place,), True))
         else:
             by_source[id(pair[1])].append(place)
@@ -97,14 +104,15 @@ class Call:
         source = self.pairs[group.positions[0]][1]
         sizes, settings = self._sizes(problems, source, group.alone)
         with self._laying_out:  # or two threads would lay out the same targets
-            labels, source_arrays = self._source(source)
+            labels, source_arrays = self._source(source, settings.low_rank)
             units, target_arrays = self._target(problems, group.alone)
             label_arrays = self._labels(units, labels)
         n_labels = int(target_arrays.reverse_starts[-1]), int(label_arrays.attention_starts[-1])
         places = findings_places(sizes, len(self.training.report), self.detail)
         room, wide_room = self._rooms().of_size(room_needed(sizes, settings, n_labels), places[-1])
         room[: state_places(sizes, settings)[-1]] = 0
-        if self.training.start == "glorot":
+        factors = self._factors(group, sizes)
+        if self.training.start == "glorot" and not sizes.size:
             self._draw(group, sizes, settings, room)
         train_group(
             sizes,
@@ -113,6 +121,7 @@ class Call:
             target_arrays,
             label_arrays,
             self.plan,
+            factors,
             room,
             wide_room,
         )
@@ -124,10 +133,12 @@ class Call:
         rooms: Rooms = self._own.rooms
         return rooms
 
-    def _source(self, source: Source) -> tuple[list[NDArray[np.int64]], SourceArrays]:
+    def _source(
+        self, source: Source, low_rank: bool
+    ) -> tuple[list[NDArray[np.int64]], SourceArrays]:
         if id(source) not in self._sources:
             labels, tied = source_labels(source), self.training.reverse == "tied"
-            packed = pack_source(source, labels, tied, self.precision)
+            packed = pack_source(source, labels, low_rank, tied, self.precision)
             self._sources[id(source)] = (labels, packed)
         return self._sources[id(source)]
 
@@ -161,28 +172,37 @@ class Call:
         top, n_source_nodes = source.weights.output[0].shape
         tied, bends = self.training.reverse == "tied", self.training.scores == "tanh"
         low_rank = not bends and n_source_nodes > top
-        n_reverse = n_source_nodes + (not tied)
+        n_reverse = n_source_units if tied else n_source_nodes + 1
+        spreads, gathers = (
+            getattr(problems[0], name) is not None for name in ("spreads", "gathers")
+        )
         per_row = LANES if alone else 1
-        rows = -(-n_units // per_row)
+        rows, node_rows = -(-n_units // per_row), -(-n_nodes // per_row)
         sizes = Sizes(
             rows=rows,
-            node_rows=-(-n_nodes // per_row),
+            node_rows=node_rows,
+            attending_rows=node_rows if gathers else rows,
             n_nodes=n_nodes,
             n_source_units=n_source_units,
             n_source_nodes=n_source_nodes,
             dimension=dimension,
             width=top,
             depth=len(source.weights.hidden),
-            n_known=top + 1 if low_rank else n_reverse,
+            n_known=top + 1 if low_rank else n_source_nodes + (not tied),
             n_reverse=n_reverse,
             n_families=len(problems[0].families),
             block=min(rows, ROWS_ALONE if alone else LARGEST_IN_LANES),
+            size=self.training.size,
+            n_samples=0,
         )
         settings = Settings(
             alone=alone,
             tied=tied,
             bends=bends,
             low_rank=low_rank,
+            lifted=low_rank or (tied and spreads),
+            spreads=tied and spreads,
+            gathers=gathers,
             trains_labels=any(c != 0 for c in self.training.coefficients),
             rate=float(self.training.rate),
             smoothing=float(self.training.smoothing),
@@ -191,19 +211,35 @@ class Call:
 
     def _draw(self, group: Group, sizes: Sizes, settings: Settings, room: NDArray[Any]) -> None:
         """Draw A, and (R^T | r) with r = 0."""
-        apart, _, _ = state_places(sizes, settings)
-        scores, reverse = room, room[4 * apart :]
+        _, _, reverse_at, _ = state_places(sizes, settings)
+        scores, reverse = room, room[reverse_at:]
         for lane, place in enumerate(group.positions):
-            n_units, n_nodes, n_source_units, n_source_nodes = pair_shape(*self.pairs[place])
+            _, n_nodes, n_source_units, n_source_nodes = pair_shape(*self.pairs[place])
+            n_attending = attending(self.pairs[place][0])
             seed, alone = self.seeds[place], group.alone
-            shape = (n_units, n_source_units, sizes.n_source_units)
-            limit = glorot_limit(n_units, n_source_units)
+            shape = (n_attending, n_source_units, sizes.n_source_units)
+            limit = glorot_limit(n_attending, n_source_units)
             draw_into(scores, lane, alone, False, shape, self._base(seed, ATTENTION), limit)
             if self.training.reverse == "free":
                 shape = (n_nodes, n_source_nodes, sizes.n_reverse)
                 limit = glorot_limit(n_source_nodes, n_nodes)
                 base = self._base(seed, REVERSE)
                 draw_into(reverse, lane, alone, True, shape, base, limit)
+
+    def _factors(self, group: Group, sizes: Sizes) -> tuple[Factors, Factors]:
+        """Lay out the factors of A and of R^T as they start; empty where there are none."""
+        nothing = pack_factors(None, None, 0, 0, self.precision)
+        if not sizes.size:
+            return nothing, nothing
+        (place,) = group.positions
+        problem, source = self.pairs[place]
+        shape = (attending(problem), *pair_shape(problem, source)[1:])
+        start = pair_start(shape, self.seeds[place], self.training)
+        pack, block = pack_factors, sizes.block
+        scores = pack(start[0], start[1], sizes.attending_rows, block, self.precision)
+        if self.training.reverse == "tied":
+            return scores, nothing
+        return scores, pack(start[2], start[3], sizes.node_rows, block, self.precision)
 
     def _base(self, seed: int, stream: int) -> np.uint64:
         """Return where a stream starts; pairs of one source share it."""
@@ -234,8 +270,8 @@ class Call:
         shared = of_pairs(wide_room[shares:terms], shape[1], sizes.n_source_units)
         if not self.detail:
             return [Outcome(*found) for found in zip(sums, shared, strict=True)]
-        apart, _, _ = state_places(sizes, settings)
-        attention = room[apart : apart + sizes.rows * sizes.n_source_units * LANES]
+        apart = state_places(sizes, settings)[0]
+        attention = room[apart : apart + sizes.attending_rows * sizes.n_source_units * LANES]
         outcomes = []
         for lane, problem in enumerate(problems):
             n_units, n_nodes = problem.relation.shape
@@ -243,7 +279,7 @@ class Call:
             def units(
                 array: Any, *before: int, after: int = 1, lane: int = lane, n: int = n_units
             ) -> Any:
-                shaped = array.reshape(*before, sizes.rows, after, LANES)
+                shaped = array.reshape(*before, -1, after, LANES)
                 if settings.alone:
                     rows = np.moveaxis(shaped, -1, -2).reshape(*before, -1, after)
                 else:
@@ -255,7 +291,7 @@ class Call:
                     sums[lane],
                     shared[lane],
                     units(wide_room[:costs], *shape)[..., 0],
-                    units(attention, after=sizes.n_source_units),
+                    units(attention, after=sizes.n_source_units, n=attending(problem)),
                     units(wide_room[costs:channels], 2, after=sizes.n_nodes)[..., :n_nodes],
                 )
             )

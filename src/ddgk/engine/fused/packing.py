@@ -13,7 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.engine.fused.arrays import Entries, LabelArrays, SourceArrays, TargetArrays, aligned, flat
+from ddgk.engine.fused.arrays import (
+    Entries,
+    Factors,
+    LabelArrays,
+    SourceArrays,
+    TargetArrays,
+    aligned,
+    flat,
+)
 from ddgk.engine.fused.lanes import LANES
 from ddgk.engine.problem import PairTraining, Problem, Source, Weights
 
@@ -27,12 +35,17 @@ def pack_network(weights: Weights, precision: Any) -> NDArray[Any]:
 
 
 def pack_source(
-    source: Source, labels: Sequence[Labels], tied: bool, precision: Any
+    source: Source, labels: Sequence[Labels], low_rank: bool, tied: bool, precision: Any
 ) -> SourceArrays:
-    """Lay out an encoder; labels: those its units carry, per family."""
+    """Lay out an encoder; labels: those its units carry, per family.
+
+    Where tied and units are not nodes, attention to units is first taken to their members.
+    """
     weight, bias = source.weights.output
-    lift = np.vstack([weight, bias])
-    if not tied:
+    lift = np.vstack([weight, bias]) if low_rank else np.eye(len(bias))
+    if tied and source.members is not None:
+        lift = lift @ source.members.T
+    elif not tied:
         lift = np.hstack([lift, np.zeros((len(lift), 1))])
         lift[-1, -1] = 1
     carried = [q[:, columns] for q, columns in zip(source.families, labels, strict=True)]
@@ -63,6 +76,37 @@ def pack_entries(matrix: Any, precision: Any) -> Entries:
 def no_entries(precision: Any) -> Entries:
     """Return an empty matrix."""
     return pack_entries(np.zeros((0, 0)), precision)
+
+
+def pack_join(matrix: Any, precision: Any) -> Entries:
+    """Return a matrix of means row by row; None is an empty one."""
+    return no_entries(precision) if matrix is None else pack_entries(matrix, precision)
+
+
+def pack_factors(left: Any, right: Any, n_rows: int, block: int, precision: Any) -> Factors:
+    """Lay out U and V as they start, and room for training them; None: nothing of it."""
+    if left is None:
+        return Factors(*(aligned(0, precision=precision) for _ in Factors._fields))
+    size = left.shape[1]
+    lanes = in_rows(left, precision)
+    assert len(lanes) == n_rows * size * LANES
+    filled = -(-right.size // LANES) * LANES
+    numbers = aligned(filled, precision=precision)
+    numbers[: right.size] = right.reshape(-1)
+
+    def empty(length: int) -> NDArray[Any]:
+        return aligned(length, precision=precision)
+
+    return Factors(
+        left=lanes,
+        left_mean=empty(len(lanes)),
+        left_square=empty(len(lanes)),
+        right=numbers,
+        right_mean=empty(filled),
+        right_square=empty(filled),
+        left_slopes=empty(block * size * LANES),
+        right_slopes=empty(filled),
+    )
 
 
 def source_labels(source: Source) -> list[Labels]:
@@ -129,6 +173,7 @@ def pack_alone(problem: Problem, training: PairTraining, precision: Any) -> Targ
         label_factors=in_rows(problem.unit_weights / label, precision),
         unit_weights=in_rows(problem.unit_weights, precision),
         column_weights=flat(np.repeat(problem.node_weights, LANES), precision),
+        attending_weights=in_rows(problem.attending_weights, precision),
         node_weights=in_rows(problem.node_weights, precision),
         scales=flat(np.repeat([structure, label], LANES), np.float64),
         around=in_rows(np.hstack([np.zeros((n_units, 0)), *around]), precision),
@@ -136,6 +181,8 @@ def pack_alone(problem: Problem, training: PairTraining, precision: Any) -> Targ
         by_label=pack_entries(weighted.T, precision),
         by_node=pack_entries(weighted, precision),
         reverse_starts=starts_of([len(columns) for columns in labels]),
+        spreads=pack_join(problem.spreads, precision),
+        gathers=pack_join(problem.gathers, precision),
     )
 
 
@@ -173,6 +220,7 @@ def pack_side_by_side(
             [w / s for w, (_, s) in zip(units, scales, strict=True)], (n_units,), precision
         ),
         unit_weights=in_lanes(units, (n_units,), precision),
+        attending_weights=in_lanes(units, (n_units,), precision),
         column_weights=node_weights,
         node_weights=node_weights,
         scales=flat(all_scales, np.float64),
@@ -181,6 +229,8 @@ def pack_side_by_side(
         by_label=no_entries(precision),
         by_node=no_entries(precision),
         reverse_starts=starts,
+        spreads=no_entries(precision),
+        gathers=no_entries(precision),
     )
 
 

@@ -9,14 +9,71 @@ from __future__ import annotations
 
 from typing import Any
 
-from ddgk.engine.fused.attention import adam_pace, softmax, train_attention, train_reverse
+from ddgk.engine.fused.attention import (
+    adam_pace,
+    score_slopes,
+    softmax,
+    train_attention,
+    train_reverse,
+)
 from ddgk.engine.fused.compiling import compiled, entrance
+from ddgk.engine.fused.factors import multiply_factors, train_left, train_right
 from ddgk.engine.fused.labels import add_missing, compare_labels, gather_labels, scatter_labels
 from ddgk.engine.fused.lanes import LANES, fill, fma, load, store, widen
 from ddgk.engine.fused.products import multiply_shared, view
 from ddgk.engine.fused.reconstruction import reconstruct_rows
-from ddgk.engine.fused.relayout import clear, lanes_of, numbers_of
+from ddgk.engine.fused.relayout import (
+    clear,
+    lanes_of,
+    mean_numbers,
+    mean_numbers_back,
+    mean_rows,
+    mean_rows_back,
+    numbers_of,
+)
 from ddgk.engine.fused.rooms import make_findings, make_scratch, make_state
+
+
+@compiled
+def know_nodes(
+    sizes: Any, settings: Any, source: Any, target: Any, reverse: Any, lanes: Any, scratch: Any
+) -> None:
+    """Find M, what is known of every node: the reverse attention, or lifted to X_L, or averaged.
+
+    reverse: P of what attends if tied, else (R^T | r); lanes: where it is lifted to, or the same.
+    """
+    known, n_reverse = sizes.n_known, sizes.n_reverse
+    n_rows = sizes.attending_rows if settings.tied else sizes.node_rows
+    if settings.lifted:
+        given = view(reverse, 0, n_reverse * LANES, LANES)
+        lift, out = view(source.lift, 0, 1, n_reverse), view(lanes, 0, known * LANES, LANES)
+        multiply_shared(given, lift, out, n_rows, n_reverse, known, False)
+    if settings.alone:
+        numbers_of(lanes, scratch.numbers, n_rows, known)
+    if settings.spreads:
+        clear(scratch.means)
+        mean_numbers(target.spreads, scratch.numbers, scratch.means, known)
+
+
+@compiled
+def know_nodes_back(
+    sizes: Any, settings: Any, source: Any, target: Any, scratch: Any, lanes: Any, out: Any
+) -> None:
+    """Take dL/dM back to the gradient of the reverse attention.
+
+    lanes: dL/dM in lanes; out: (n_rows, n_reverse) lanes, the same where M is not lifted.
+    """
+    known, n_reverse = sizes.n_known, sizes.n_reverse
+    n_rows = sizes.attending_rows if settings.tied else sizes.node_rows
+    if settings.spreads:
+        clear(scratch.numbers_slopes)
+        mean_numbers_back(target.spreads, scratch.means_slopes, scratch.numbers_slopes, known)
+    if settings.alone:
+        lanes_of(scratch.numbers_slopes, lanes, n_rows, known)
+    if settings.lifted:
+        given, lift = view(lanes, 0, known * LANES, LANES), view(source.lift, 0, n_reverse, 1)
+        lifted = view(out, 0, n_reverse * LANES, LANES)
+        multiply_shared(given, lift, lifted, n_rows, known, n_reverse, False)
 
 
 @compiled
@@ -32,21 +89,21 @@ def train_rows(
     scratch: Any,
     terms: Any,
     record: Any,
-    pace: Any,
 ) -> None:
-    """Train the attention of some rows; record what its labels cost.
+    """Find dL/dP of some rows of units; record what their labels cost.
 
     dL/dP = dL/dX_0 E^T (+ the reverse attention's, if tied) + the attention channels'.
     """
     records, _, trains = record
     n_rows, n_columns, dimension = last - first, sizes.n_source_units, sizes.dimension
-    held = 0 if settings.tied else first
+    adds = settings.tied and not settings.gathers
+    held = 0 if adds or settings.gathers else first
     at = (first - held) * n_columns * LANES
     if trains:
         slopes = view(scratch.inputs_slopes, first * dimension * LANES, dimension * LANES, LANES)
         out = view(scratch.attention_slopes, at, n_columns * LANES, LANES)
         transposed = view(source.table, 0, 1, dimension)
-        multiply_shared(slopes, transposed, out, n_rows, dimension, n_columns, settings.tied)
+        multiply_shared(slopes, transposed, out, n_rows, dimension, n_columns, adds)
     if sizes.n_families > 0 and (records or settings.trains_labels):
         row = first * n_columns * LANES
         gather_labels(state.attention, row, n_columns, source.by_label, scratch.labels, n_rows)
@@ -59,13 +116,62 @@ def train_rows(
         if trains:
             n_labels, out = labels.attention_starts[-1], scratch.attention_slopes
             scatter_labels(scratch.labels, n_labels, source.by_unit, out, at, n_rows, True)
-    if trains:
+
+
+@compiled
+def train_attending(
+    rows: Any,
+    sizes: Any,
+    target: Any,
+    state: Any,
+    slopes: Any,
+    factors: Any,
+    pace: Any,
+) -> None:
+    """Take a step of A, or of U, for some rows of what attends; of A, its softmax too.
+
+    rows: (first, last, the first held in slopes); slopes: dL/dP.
+    """
+    n_columns, (first, last, held) = sizes.n_source_units, rows
+    weights = target.attending_weights
+    if sizes.size == 0:
         trained = (state.scores, state.scores_mean, state.scores_square)
-        slopes, held_rows = scratch.attention_slopes, (first, last, held)
-        train_attention(
-            trained, state.attention, slopes, target.unit_weights, held_rows, n_columns, pace
-        )
-        softmax(state.scores, state.attention, first, last, n_columns)
+        train_attention(trained, state.attended, slopes, weights, rows, n_columns, pace)
+        softmax(state.scores, state.attended, first, last, n_columns)
+    else:
+        score_slopes(state.attended, slopes, rows, n_columns)
+        at, shape = (first - held) * n_columns * LANES, (n_columns, n_columns)
+        train_left(factors, slopes, at, weights, (first, last), sizes.size, shape, pace)
+
+
+@compiled
+def attend(sizes: Any, settings: Any, target: Any, state: Any, factors: Any) -> None:
+    """Find A = U V where it has factors, P = softmax(A), and P of units where nodes attend."""
+    n_rows, n_columns = sizes.attending_rows, sizes.n_source_units
+    if sizes.size > 0:
+        shape = (n_columns, n_columns)
+        multiply_factors(factors, state.scores, 0, n_rows, sizes.size, shape)
+    softmax(state.scores, state.attended, 0, n_rows, n_columns)
+    if settings.gathers:
+        mean_rows(target.gathers, state.attended, state.attention, n_columns)
+
+
+@compiled
+def train_free(sizes: Any, target: Any, state: Any, slopes: Any, factors: Any, pace: Any) -> None:
+    """Take a step of (R^T | r); of its factors and r where it has them."""
+    n_rows, n_columns = sizes.node_rows, sizes.n_reverse
+    trained = (state.reverse, state.reverse_mean, state.reverse_square)
+    first = 0
+    if sizes.size > 0:
+        first, shape = n_columns - 1, (n_columns - 1, n_columns)
+        clear(factors.right_slopes)
+        for row in range(0, n_rows, sizes.block):
+            rows = (row, min(row + sizes.block, n_rows))
+            at = row * n_columns * LANES
+            train_left(factors, slopes, at, target.node_weights, rows, sizes.size, shape, pace)
+        train_right(factors, pace)
+        multiply_factors(factors, state.reverse, 0, n_rows, sizes.size, shape)
+    train_reverse(trained, slopes, target.node_weights, n_rows, (first, n_columns), pace)
 
 
 @compiled
@@ -109,23 +215,30 @@ def train_group(
     target: Any,
     labels: Any,
     plan: Any,
+    factors: Any,
     room: Any,
     wide_room: Any,
 ) -> None:
     """Train a group of pairs to the last reported step.
 
-    room: begins with the state, A and R^T as they start and zeros; wide_room: where the findings
-    will be (see rooms.py).
+    factors: of A and of R^T, as they start. room: begins with the state, A and R^T as they start
+    and zeros; wide_room: where the findings will be (see rooms.py).
     """
-    rows, node_rows, known = sizes.rows, sizes.node_rows, sizes.n_known
-    n_reverse, n_report = sizes.n_reverse, plan.shares.shape[1]
+    rows, n_report = sizes.rows, plan.shares.shape[1]
     state = make_state(room, sizes, settings)
     n_labels = (target.reverse_starts[-1], labels.attention_starts[-1])
     scratch = make_scratch(room, sizes, settings, n_labels)
     findings = make_findings(wide_room, sizes, n_report, plan.detail)
     n_terms = len(findings.step)
-    reverse = state.attention if settings.tied else state.reverse
-    softmax(state.scores, state.attention, 0, rows, sizes.n_source_units)
+    if sizes.size > 0 and not settings.tied:
+        shape = (sizes.n_reverse - 1, sizes.n_reverse)
+        multiply_factors(factors[1], state.reverse, 0, sizes.node_rows, sizes.size, shape)
+    attend(sizes, settings, target, state, factors[0])
+    # Where the gradients of the reverse attention and of M in lanes are: the same unless lifted.
+    reverse_slopes = scratch.attended_slopes if settings.gathers else scratch.attention_slopes
+    if not settings.tied:
+        reverse_slopes = scratch.reverse_slopes if settings.lifted else scratch.nodes_slopes
+    lanes_slopes = scratch.nodes_slopes if settings.lifted else reverse_slopes
     for step in range(plan.last + 1):
         trains = step < plan.last
         records = plan.records[step]
@@ -136,21 +249,13 @@ def train_group(
             terms = (findings.step, 2 * rows * LANES, 2 * rows * LANES, target.scales)
             add_missing(labels.missing, families, rows, settings.smoothing, terms)
 
-        # M, what is known of every node: the reverse attention itself, or lifted to X_L.
-        lanes, lanes_slopes = reverse, scratch.nodes_slopes
-        if settings.low_rank:
-            lanes = scratch.nodes
-            lift = view(source.lift, 0, 1, n_reverse)
-            given, out = (
-                view(reverse, 0, n_reverse * LANES, LANES),
-                view(lanes, 0, known * LANES, LANES),
-            )
-            multiply_shared(given, lift, out, node_rows, n_reverse, known, False)
-        elif settings.tied:
-            lanes_slopes = scratch.attention_slopes
+        reverse = state.attended if settings.tied else state.reverse
+        lanes = scratch.nodes if settings.lifted else reverse
+        know_nodes(sizes, settings, source, target, reverse, lanes, scratch)
         nodes = (lanes, lanes_slopes)
-        if settings.alone:
-            numbers_of(lanes, scratch.numbers, node_rows, known)
+        if settings.spreads:
+            nodes = (scratch.means, scratch.means_slopes)
+        elif settings.alone:
             nodes = (scratch.numbers, scratch.numbers_slopes)
         clear(nodes[1])
         for first in range(0, rows, sizes.block):
@@ -172,24 +277,12 @@ def train_group(
 
         pace = adam_pace(settings.rate, step + 1)
         if trains:
-            if settings.alone:
-                lanes_of(scratch.numbers_slopes, lanes_slopes, node_rows, known)
-            reverse_slopes = lanes_slopes
-            if settings.low_rank:
-                reverse_slopes = (
-                    scratch.attention_slopes if settings.tied else scratch.reverse_slopes
-                )
-                lift = view(source.lift, 0, n_reverse, 1)
-                given, out = (
-                    view(lanes_slopes, 0, known * LANES, LANES),
-                    view(reverse_slopes, 0, n_reverse * LANES, LANES),
-                )
-                multiply_shared(given, lift, out, node_rows, known, n_reverse, False)
+            know_nodes_back(sizes, settings, source, target, scratch, lanes_slopes, reverse_slopes)
             if not settings.tied:
-                trained = (state.reverse, state.reverse_mean, state.reverse_square)
-                train_reverse(
-                    trained, reverse_slopes, target.node_weights, node_rows, n_reverse, pace
-                )
+                train_free(sizes, target, state, reverse_slopes, factors[1], pace)
+            if settings.gathers and not settings.tied:
+                clear(scratch.attended_slopes)
+            clear(factors[0].right_slopes)
         for first in range(0, rows, sizes.block):
             last = min(first + sizes.block, rows)
             train_rows(
@@ -204,8 +297,21 @@ def train_group(
                 scratch,
                 findings.step,
                 record,
-                pace,
             )
+            if trains and not settings.gathers:
+                held = (first, last, 0 if settings.tied else first)
+                slopes = scratch.attention_slopes
+                train_attending(held, sizes, target, state, slopes, factors[0], pace)
+        if trains and settings.gathers:
+            slopes, n_columns = scratch.attended_slopes, sizes.n_source_units
+            mean_rows_back(target.gathers, scratch.attention_slopes, slopes, n_columns)
+            for first in range(0, sizes.attending_rows, sizes.block):
+                held = (first, min(first + sizes.block, sizes.attending_rows), 0)
+                train_attending(held, sizes, target, state, slopes, factors[0], pace)
+        if trains and (sizes.size > 0 or settings.gathers):
+            if sizes.size > 0:
+                train_right(factors[0], pace)
+            attend(sizes, settings, target, state, factors[0])
         if records:
             for r in range(n_report):
                 for k in range(n_terms):

@@ -31,6 +31,55 @@ def lanes_of(numbers: Any, lanes: Any, n_rows: int, n_columns: int) -> None:
 
 
 @compiled
+def mean_rows(entries: Any, given: Any, out: Any, n_columns: int) -> None:
+    """out[i] = sum_k m_ik given[k], rows that stand in lanes, eight side by side.
+
+    entries: m row by row; given, out: rows of n_columns lanes.
+    """
+    starts, places, values = entries
+    for i in range(len(starts) - 1):
+        row = i // LANES * n_columns * LANES + i % LANES
+        for j in range(n_columns):
+            out[row + j * LANES] = 0
+        for k in range(starts[i], starts[i + 1]):
+            other = places[k] // LANES * n_columns * LANES + places[k] % LANES
+            for j in range(n_columns):
+                out[row + j * LANES] += values[k] * given[other + j * LANES]
+
+
+@compiled
+def mean_rows_back(entries: Any, slopes: Any, out: Any, n_columns: int) -> None:
+    """out[k] += sum_i m_ik slopes[i], as `mean_rows` has them."""
+    starts, places, values = entries
+    for i in range(len(starts) - 1):
+        row = i // LANES * n_columns * LANES + i % LANES
+        for k in range(starts[i], starts[i + 1]):
+            other = places[k] // LANES * n_columns * LANES + places[k] % LANES
+            for j in range(n_columns):
+                out[other + j * LANES] += values[k] * slopes[row + j * LANES]
+
+
+@compiled
+def mean_numbers(entries: Any, given: Any, out: Any, n_columns: int) -> None:
+    """out[i] = sum_k m_ik given[k], rows of n_columns numbers; out: 0 to begin with."""
+    starts, places, values = entries
+    for i in range(len(starts) - 1):
+        for k in range(starts[i], starts[i + 1]):
+            for j in range(n_columns):
+                out[i * n_columns + j] += values[k] * given[places[k] * n_columns + j]
+
+
+@compiled
+def mean_numbers_back(entries: Any, slopes: Any, out: Any, n_columns: int) -> None:
+    """out[k] += sum_i m_ik slopes[i], as `mean_numbers` has them."""
+    starts, places, values = entries
+    for i in range(len(starts) - 1):
+        for k in range(starts[i], starts[i + 1]):
+            for j in range(n_columns):
+                out[places[k] * n_columns + j] += values[k] * slopes[i * n_columns + j]
+
+
+@compiled
 def place_relation(
     related: Any, block: Any, first: int, last: int, n_nodes: int, clears: bool
 ) -> None:

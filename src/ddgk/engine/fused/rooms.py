@@ -34,13 +34,20 @@ class Rooms:
         return self.narrow, self.wide
 
 
-def state_places(sizes: Sizes, settings: Settings) -> tuple[int, int, int]:
-    """Return how far the arrays of A are apart, those of R, and where the state ends."""
-    scores = -(-sizes.rows * sizes.n_source_units * LANES // LINE) * LINE
-    reverse = 0
+def state_places(sizes: Sizes, settings: Settings) -> tuple[int, int, int, int]:
+    """Return how far the arrays of A are apart, where P of units begins, R, and the state's end.
+
+    A and P come first; then Adam's two sums unless A has factors, P of units if it gathers, and R.
+    """
+    scores = -(-sizes.attending_rows * sizes.n_source_units * LANES // LINE) * LINE
+    units = (4 if sizes.size == 0 else 2) * scores
+    reverse_at = units
+    if settings.gathers:
+        reverse_at += -(-sizes.rows * sizes.n_source_units * LANES // LINE) * LINE
+    end = reverse_at
     if not settings.tied:
-        reverse = -(-sizes.node_rows * sizes.n_reverse * LANES // LINE) * LINE
-    return scores, reverse, 4 * scores + 3 * reverse
+        end += 3 * (-(-sizes.node_rows * sizes.n_reverse * LANES // LINE) * LINE)
+    return scores, units, reverse_at, end
 
 
 def findings_places(sizes: Sizes, n_reports: int, detail: bool) -> tuple[int, int, int, int, int]:
@@ -57,10 +64,13 @@ def room_needed(sizes: Sizes, settings: Settings, n_labels: tuple[int, int]) -> 
     """Return how many numbers `make_state` and `make_scratch` take at most."""
     wide = max(sizes.dimension, sizes.width) + 1
     by_block = 2 * (sizes.depth + 1) * wide + 2 * sizes.n_known + 3 * sizes.n_nodes + sum(n_labels)
-    by_node = 4 * sizes.n_known + sizes.n_reverse
-    lanes = sizes.block * (by_block + sizes.n_source_units) + sizes.node_rows * by_node
+    by_node = 6 * sizes.n_known + sizes.n_reverse
+    node_rows = max(sizes.node_rows, sizes.attending_rows)
+    lanes = sizes.block * (by_block + sizes.n_source_units) + node_rows * by_node
     lanes += sizes.rows * (sizes.dimension + sizes.n_source_units)
-    return state_places(sizes, settings)[-1] + LANES * lanes + 17 * LINE
+    if settings.gathers:
+        lanes += sizes.attending_rows * sizes.n_source_units
+    return state_places(sizes, settings)[-1] + LANES * lanes + 20 * LINE
 
 
 _state_places, _findings_places = inlined(state_places), inlined(findings_places)
@@ -69,13 +79,15 @@ _state_places, _findings_places = inlined(state_places), inlined(findings_places
 @compiled
 def make_state(room: Any, sizes: Any, settings: Any) -> Any:
     """Return what trains, as it stands at the beginning of the room."""
-    scores, reverse, end = _state_places(sizes, settings)
-    at = 4 * scores
+    scores, units, at, end = _state_places(sizes, settings)
+    reverse = (end - at) // 3
+    sums = scores if sizes.size == 0 else 0
     return State(
         room[:scores],
         room[scores : 2 * scores],
-        room[2 * scores : 3 * scores],
-        room[3 * scores : at],
+        room[units:at] if settings.gathers else room[scores : 2 * scores],
+        room[2 * scores : 2 * scores + sums],
+        room[2 * scores + sums : 2 * scores + 2 * sums],
         room[at : at + reverse],
         room[at + reverse : at + 2 * reverse],
         room[at + 2 * reverse : end],
@@ -108,20 +120,26 @@ def make_scratch(room: Any, sizes: Any, settings: Any, n_labels: Any) -> Any:
     """Return room for one step, behind the state; n_labels: of the target and of the source."""
     at = _state_places(sizes, settings)[-1]
     rows, node_rows, known, block = sizes.rows, sizes.node_rows, sizes.n_known, sizes.block
+    if settings.tied:
+        node_rows = sizes.attending_rows  # what M is lifted from
     layers = (sizes.depth + 1) * block * (max(sizes.dimension, sizes.width) + 1)
     entries, predictions = block * sizes.n_nodes, 0 if settings.low_rank else block * known
     hidden, at = _take(room, at, layers)
     hidden_slopes, at = _take(room, at, layers)
     predicted, at = _take(room, at, predictions)
     predicted_slopes, at = _take(room, at, predictions)
-    nodes, at = _take(room, at, node_rows * known if settings.low_rank else 0)
+    nodes, at = _take(room, at, node_rows * known if settings.lifted else 0)
     nodes_slopes, at = _take(room, at, node_rows * known)
     numbers, at = _take(room, at, node_rows * known if settings.alone else 0)
     numbers_slopes, at = _take(room, at, node_rows * known if settings.alone else 0)
+    means, at = _take(room, at, sizes.node_rows * known if settings.spreads else 0)
+    means_slopes, at = _take(room, at, sizes.node_rows * known if settings.spreads else 0)
     inputs_slopes, at = _take(room, at, rows * sizes.dimension)
-    held = rows if settings.tied else block
+    held = rows if settings.tied or settings.gathers else block
     attention_slopes, at = _take(room, at, held * sizes.n_source_units)
-    lifted = settings.low_rank and not settings.tied
+    attending = sizes.attending_rows if settings.gathers else 0
+    attended_slopes, at = _take(room, at, attending * sizes.n_source_units)
+    lifted = settings.lifted and not settings.tied
     reverse_slopes, at = _take(room, at, node_rows * sizes.n_reverse if lifted else 0)
     scores, at = _take(room, at, entries)
     sigmoids, at = _take(room, at, entries if sizes.n_families > 0 else 0)
@@ -138,8 +156,11 @@ def make_scratch(room: Any, sizes: Any, settings: Any, n_labels: Any) -> Any:
         nodes_slopes,
         numbers,
         numbers_slopes,
+        means,
+        means_slopes,
         inputs_slopes,
         attention_slopes,
+        attended_slopes,
         reverse_slopes,
         scores,
         sigmoids,

@@ -20,7 +20,7 @@ from ddgk.engine.fused.layers import (
     forward,
     set_column,
 )
-from ddgk.engine.fused.packing import in_rows, pack_entries, pack_network
+from ddgk.engine.fused.packing import in_rows, pack_entries, pack_join, pack_network
 from ddgk.engine.fused.relayout import clear, place_relation
 from ddgk.engine.problem import EncoderTraining, Problem, Weights
 
@@ -47,14 +47,64 @@ def encoder_slopes(
             store(scores, here, slope)
 
 
+@compiled
+def read_inputs(table: Any, gathers: Any, hidden: Any, rows: Any, shape: Any) -> None:
+    """X_0 of some rows of units: their rows of the table, or means of some of its rows.
+
+    gathers: K row by row, or empty; rows: (first, last); shape: (d, step between rows of hidden).
+    """
+    first, last = rows
+    dimension, step = shape
+    starts, places, values = gathers
+    n_units = len(starts) - 1
+    for i in range(last - first):
+        for j in range(dimension):
+            entry = ((first + i) * dimension + j) * LANES
+            if n_units == 0:
+                store(hidden, i * step + j * LANES, load(table, entry))
+                continue
+            for lane in range(LANES):
+                unit, total = (first + i) * LANES + lane, 0.0 * table[0]
+                for k in range(starts[min(unit, n_units)], starts[min(unit + 1, n_units)]):
+                    other = (places[k] // LANES * dimension + j) * LANES + places[k] % LANES
+                    total += values[k] * table[other]
+                hidden[i * step + j * LANES + lane] = total
+
+
+@compiled
+def read_inputs_back(slopes: Any, gathers: Any, gradients: Any, rows: Any, shape: Any) -> None:
+    """Take dL/dX_0 of some rows back to the table; gradients: 0 to begin with."""
+    first, last = rows
+    dimension, step = shape
+    starts, places, values = gathers
+    n_units = len(starts) - 1
+    for i in range(last - first):
+        for j in range(dimension):
+            entry = ((first + i) * dimension + j) * LANES
+            if n_units == 0:
+                store(gradients, entry, load(slopes, i * step + j * LANES))
+                continue
+            for lane in range(LANES):
+                unit = (first + i) * LANES + lane
+                for k in range(starts[min(unit, n_units)], starts[min(unit + 1, n_units)]):
+                    other = (places[k] // LANES * dimension + j) * LANES + places[k] % LANES
+                    gradients[other] += values[k] * slopes[i * step + j * LANES + lane]
+
+
 @entrance
 def train_network(
-    trained: Any, related: Any, factors: Any, sizes: Any, settings: Any, scratch: Any
+    trained: Any,
+    related: Any,
+    gathers: Any,
+    factors: Any,
+    sizes: Any,
+    settings: Any,
+    scratch: Any,
 ) -> None:
     """Take all Adam steps of one encoder.
 
-    trained: three arrays of one layout (parameters, means, squares): the table, (rows, d) lanes,
-    then (W_o^T | b_o), (n_nodes, h + 1), then the hidden layers, as numbers.
+    trained: three arrays of one layout (parameters, means, squares): the table, (its rows, d)
+    lanes, then (W_o^T | b_o), (n_nodes, h + 1), then the hidden layers, as numbers.
     sizes: (rows, n_nodes, d, h, L, where the output starts, where the network starts).
     settings: (epochs, rate, bends). scratch: gradients, hidden, slopes, scores, relation block,
     network, network gradients, output, output gradients.
@@ -75,10 +125,7 @@ def train_network(
         for first in range(0, rows, BLOCK):
             last = min(first + BLOCK, rows)
             n_rows = last - first
-            for i in range(n_rows):
-                for j in range(dimension):
-                    entry = ((first + i) * dimension + j) * LANES
-                    store(hidden, i * step + j * LANES, load(parameters, entry))
+            read_inputs(parameters, gathers, hidden, (first, last), (dimension, step))
             forward(hidden, network, n_rows, shape)
             set_column(hidden, top, n_rows, step, top_at)
             score((hidden, top_at), step, output, scores, (n_rows, known, n_nodes), True)
@@ -99,10 +146,7 @@ def train_network(
                 bend(slopes, hidden, top_at, n_rows, top, step)
             backward(hidden, slopes, network, n_rows, shape)
             add_weight_gradients(hidden, slopes, network_slopes, n_rows, shape)
-            for i in range(n_rows):
-                for j in range(dimension):
-                    entry = ((first + i) * dimension + j) * LANES
-                    store(gradients, entry, load(slopes, i * step + j * LANES))
+            read_inputs_back(slopes, gathers, gradients, (first, last), (dimension, step))
         pace = adam_pace(rate, epoch + 1)
         train_all(trained, gradients, pace)
 
@@ -136,22 +180,23 @@ def train_encoder(
     train_network(
         trained,
         pack_entries(problem.relation, precision),
+        pack_join(problem.gathers, precision),
         in_rows(np.full(n_units, 1.0 / (n_units * n_nodes)), precision),
         (rows, n_nodes, dimension, top, depth, output_at, network_at),
         (training.epochs, float(training.rate), training.scores == "tanh"),
         scratch,
     )
-    return _unpack(parameters.astype(np.float64), start, rows, output_at, network_at)
+    return _unpack(parameters.astype(np.float64), start, output_at, network_at)
 
 
 def _rounded(size: int) -> int:
     return -(-size // LANES) * LANES
 
 
-def _unpack(parameters: Any, start: Weights, rows: int, output_at: int, network_at: int) -> Weights:
+def _unpack(parameters: Any, start: Weights, output_at: int, network_at: int) -> Weights:
     n_units, dimension = start.table.shape
     top, n_nodes = start.output[0].shape
-    table = parameters[:output_at].reshape(rows, dimension, LANES).swapaxes(1, 2)
+    table = parameters[:output_at].reshape(-1, dimension, LANES).swapaxes(1, 2)
     output = parameters[output_at : output_at + n_nodes * (top + 1)].reshape(n_nodes, top + 1)
     hidden, at = [], network_at
     for weight, bias in start.hidden:

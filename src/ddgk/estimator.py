@@ -52,8 +52,8 @@ class DDGK(Transformer):
         can be from those before; so that every graph is near one, by cheap divergences from a few
         pilots), or which positions of the fitted graphs, or which graphs, they are.
     relation, dimension, width, depth, encoder_epochs, encoder_rate, scores, reverse, start, rate, \
-curve, window, regions, families, coefficients, smoothing, surroundings, reduction, output, \
-baseline, symmetric, precision
+curve, window, regions, attention_size, sampled_above, samples, families, coefficients, smoothing, \
+surroundings, reduction, output, baseline, symmetric, precision
         The method; None means as the preset says. They are explained at `ddgk.method.Method`.
     directed, self_loops, parallel_edges, weights : str
         Policies for input that is not a simple graph (see `ddgk.graphs.Policies`).
@@ -118,6 +118,9 @@ baseline, symmetric, precision
         curve: Any = None,
         window: int | None = None,
         regions: int | None = None,
+        attention_size: int | None = None,
+        sampled_above: int | None = None,
+        samples: int | None = None,
         families: Any = None,
         coefficients: Any = None,
         smoothing: float | None = None,
@@ -155,6 +158,9 @@ baseline, symmetric, precision
         self.curve = curve
         self.window = window
         self.regions = regions
+        self.attention_size = attention_size
+        self.sampled_above = sampled_above
+        self.samples = samples
         self.families = families
         self.coefficients = coefficients
         self.smoothing = smoothing
@@ -208,7 +214,7 @@ baseline, symmetric, precision
             graphs, self.sources, self.n_sources, seed, policies, cheaply
         )
         families = learn_families([*graphs, *chosen], method.families)
-        reader = Reader(method.relation, families, self.unseen_labels, method.surroundings)
+        reader = Reader(method.relation, families, self.unseen_labels, method.surroundings, seed)
         scorer = Scorer(method, reader, engine, seed)
         if run is None:
             model = train_model(scorer, chosen, verbose)

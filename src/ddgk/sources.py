@@ -155,7 +155,7 @@ def cheap_divergences(
     cheap = CHEAP.changed(
         relation=method.relation, families=method.families, precision=method.precision
     )
-    reader = Reader(cheap.relation, learn_families(graphs, cheap.families))
+    reader = Reader(cheap.relation, learn_families(graphs, cheap.families), seed=seed)
     scorer = Scorer(cheap, reader, engine, seed)
     encoders = scorer.encode([graphs[place] for place in pilots])
     grid = embed(scorer, graphs, encoders, scorer.baselines(encoders), verbose=verbose)

@@ -31,18 +31,26 @@ def isomorphism_attention(scores: Tensor, present: Tensor) -> Tensor:
     return torch.softmax(scores.masked_fill(~present[:, None, :], -torch.inf), dim=-1)
 
 
-def encode(inputs: Tensor, layers: Layers, scores: str) -> Tensor:
-    """Run node vectors through an encoder (METHOD 1).
+def hidden_layers(inputs: Tensor, layers: Layers) -> Tensor:
+    """Run node vectors through all layers but the last: X_l = tanh(X_{l-1} W_l + b_l).
 
-        X_l = tanh(X_{l-1} W_l + b_l);  Z = X_L W_o + b_o, or its tanh
-
-    inputs: X_0, (units, d). Returns Z, (units, n_s).
+    inputs: X_0, (units, d). Returns X_L, (units, h).
     """
     hidden = inputs
     for weight, bias in layers.hidden:
         hidden = torch.tanh(hidden @ weight + bias)
+    return hidden
+
+
+def encode(inputs: Tensor, layers: Layers, scores: str) -> Tensor:
+    """Run node vectors through an encoder (METHOD 1).
+
+        Z = X_L W_o + b_o, or its tanh
+
+    inputs: X_0, (units, d). Returns Z, (units, n_s).
+    """
     weight, bias = layers.output
-    predicted = hidden @ weight + bias
+    predicted = hidden_layers(inputs, layers) @ weight + bias
     return torch.tanh(predicted) if scores == "tanh" else predicted
 
 

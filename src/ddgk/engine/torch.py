@@ -36,6 +36,7 @@ from ddgk.engine.problem import (
     Source,
     Weights,
 )
+from ddgk.engine.sampled import Sampled
 from ddgk.engine.starts import pair_start
 
 Result = TypeVar("Result")
@@ -76,9 +77,14 @@ class TorchEngine:
 
         def score(shape: tuple[int, ...], positions: list[int]) -> list[Outcome]:
             chosen = [pairs[i] for i in positions]
-            return self._score_lanes(shape, chosen, [seeds[i] for i in positions], training, detail)
+            own = [seeds[i] for i in positions]
+            if chosen[0][0].samples:
+                each = zip(chosen, own, strict=True)
+                return [self._score_sampled(*pair, seed, training, detail) for pair, seed in each]
+            return self._score_lanes(shape[:4], chosen, own, training, detail)
 
-        return self._in_batches([pair_shape(*pair) for pair in pairs], score)
+        # Sampled pairs never share a batch with others: their last number sets them apart.
+        return self._in_batches([(*pair_shape(*pair), pair[0].samples) for pair in pairs], score)
 
     def _in_batches(
         self,
@@ -169,6 +175,27 @@ class TorchEngine:
                 )
             )
         return outcomes
+
+    def _score_sampled(
+        self, problem: Problem, source: Source, seed: int, training: PairTraining, detail: bool
+    ) -> Outcome:
+        """Train one pair by its edges and sampled entries."""
+        sampled = Sampled(problem, source, seed, training, self._tensor)
+        shape = (attending(problem), *pair_shape(problem, source)[1:])
+        start = pair_start(shape, seed, training)
+        parameters = [self._tensor(matrix).requires_grad_() for matrix in start]
+        moments, recorded = _moments(parameters), {}
+        for step in range(training.report[-1] + 1):
+            terms = sampled.run(parameters, step)
+            if step in training.recorded:
+                recorded[step] = terms.units.detach().double()
+            if step < training.report[-1]:
+                gradients = torch.autograd.grad(sampled.loss(terms), parameters)
+                adam(parameters, gradients, moments, step + 1, training.rate)
+        found = torch.stack([_average(recorded, s, training.window) for s in training.report])
+        attention = terms.attention.detach().double()
+        known = _numpy(found.sum(-1)), _numpy(found[-1] @ attention)
+        return Outcome(*known, _numpy(found), _numpy(attention)) if detail else Outcome(*known)
 
     def _batch(
         self,

@@ -230,7 +230,8 @@ def label_from_json(value: Any) -> Any:
 def _model_from(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> StoredModel:
     method = Method.from_json(description["method"])
     families = tuple(_family_from_json(family) for family in description["families"])
-    reader = Reader(method.relation, families, str(description["unseen"]), method.surroundings)
+    unseen, seed = str(description["unseen"]), int(description["seed"])
+    reader = Reader(method.relation, families, unseen, method.surroundings, seed)
     # Once for all sources: a search per source would take the square of their number.
     own: defaultdict[str, dict[str, NDArray[Any]]] = defaultdict(dict)
     for name, array in arrays.items():
@@ -248,7 +249,7 @@ def _model_from(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
         raise ValueError(f"baselines of shape {baselines.shape} for {len(encoders)} sources")
     if baselines.dtype != np.float64 or not np.isfinite(baselines).all():
         raise ValueError("baselines must be finite numbers")
-    return StoredModel(method, reader, int(description["seed"]), encoders, baselines)
+    return StoredModel(method, reader, seed, encoders, baselines)
 
 
 def _parameters_from(described: Any) -> dict[str, Any]:

@@ -158,6 +158,29 @@ class Factors(NamedTuple):
     right_slopes: NDArray[Any]
 
 
+class Sampling(NamedTuple):
+    """Which entries of a large target are looked at, and room for them; else all empty."""
+
+    starts: NDArray[np.int64]  # where runs of shifts begin, (steps, runs)
+    lengths: NDArray[np.int64]  # (runs)
+    weights: NDArray[Any]  # how many shifts each of a run stands for, (runs)
+    columns: NDArray[Any]  # the same by sample, (n_samples) lanes
+    drawn: NDArray[Any]  # and by shift in this step, 0 where it is not drawn, (n_t)
+    kept: Entries  # B and the diagonal, row by row
+    across: NDArray[Any]  # M^T, (K, n_t + WRAP)
+    across_slopes: NDArray[Any]
+    nodes: NDArray[Any]  # M, (n_t, K filled up to whole lanes)
+    nodes_slopes: NDArray[Any]
+    labels: NDArray[Any]  # C^T, (labels of the target, n_t + WRAP)
+    facts: NDArray[Any]  # F of a block, (units, as many columns as nodes has)
+    facts_slopes: NDArray[Any]
+    scores: NDArray[Any]  # of the kept entries of a block: Y, then G
+    predicted: NDArray[Any]
+    edge_costs: NDArray[Any]
+    other_costs: NDArray[Any]
+    total: NDArray[Any]  # one vector
+
+
 class Findings(NamedTuple):
     """What comes out, in float64."""
 

@@ -22,6 +22,7 @@ from ddgk.engine.fused.arrays import (
     TargetArrays,
 )
 from ddgk.engine.fused.lanes import LANES
+from ddgk.engine.fused.large import pack_sampling
 from ddgk.engine.fused.packing import (
     pack_alone,
     pack_factors,
@@ -35,6 +36,7 @@ from ddgk.engine.fused.pairs import train_group
 from ddgk.engine.fused.rooms import Rooms, findings_places, room_needed, state_places
 from ddgk.engine.fused.starts import draw_into
 from ddgk.engine.problem import Outcome, PairTraining, Problem, Source
+from ddgk.engine.samples import Shifts, draw_shifts
 from ddgk.engine.starts import ATTENTION, REVERSE, glorot_limit, pair_start, stream_base
 
 LARGEST_IN_LANES = 48  # units or nodes; beyond, eight pairs overflow the second-level cache
@@ -108,10 +110,13 @@ class Call:
             units, target_arrays = self._target(problems, group.alone)
             label_arrays = self._labels(units, labels)
         n_labels = int(target_arrays.reverse_starts[-1]), int(label_arrays.attention_starts[-1])
-        places = findings_places(sizes, len(self.training.report), self.detail)
+        plan = self.plan if not sizes.n_samples else _plan(self.training, False)
+        places = findings_places(sizes, len(self.training.report), plan.detail)
         room, wide_room = self._rooms().of_size(room_needed(sizes, settings, n_labels), places[-1])
         room[: state_places(sizes, settings)[-1]] = 0
         factors = self._factors(group, sizes)
+        shifts = self._shifts(problems[0], self.seeds[group.positions[0]])
+        sampling = pack_sampling(problems[0], shifts, sizes, self.precision)
         if self.training.start == "glorot" and not sizes.size:
             self._draw(group, sizes, settings, room)
         train_group(
@@ -120,8 +125,9 @@ class Call:
             source_arrays,
             target_arrays,
             label_arrays,
-            self.plan,
+            plan,
             factors,
+            sampling,
             room,
             wide_room,
         )
@@ -168,6 +174,7 @@ class Call:
     ) -> tuple[Sizes, Settings]:
         n_units = max(p.relation.shape[0] for p in problems)
         n_nodes = max(p.relation.shape[1] for p in problems)
+        shifts = self._shifts(problems[0], 0)
         n_source_units, dimension = source.weights.table.shape
         top, n_source_nodes = source.weights.output[0].shape
         tied, bends = self.training.reverse == "tied", self.training.scores == "tanh"
@@ -193,7 +200,7 @@ class Call:
             n_families=len(problems[0].families),
             block=min(rows, ROWS_ALONE if alone else LARGEST_IN_LANES),
             size=self.training.size,
-            n_samples=0,
+            n_samples=0 if shifts is None else shifts.n_samples,
         )
         settings = Settings(
             alone=alone,
@@ -241,6 +248,13 @@ class Call:
             return scores, nothing
         return scores, pack(start[2], start[3], sizes.node_rows, block, self.precision)
 
+    def _shifts(self, problem: Problem, seed: int) -> Shifts | None:
+        """Draw what is sampled of a target in all steps; None where all is looked at."""
+        if not problem.samples:
+            return None
+        n_steps = self.training.report[-1] + 1
+        return draw_shifts(seed, len(problem.node_weights), problem.samples, n_steps)
+
     def _base(self, seed: int, stream: int) -> np.uint64:
         """Return where a stream starts; pairs of one source share it."""
         if (seed, stream) not in self._bases:
@@ -257,7 +271,8 @@ class Call:
     ) -> list[Outcome]:
         """Copy what was found out of the rooms."""
         shape = (len(self.training.report), 2 + 2 * sizes.n_families)
-        ends = findings_places(sizes, len(self.training.report), self.detail)
+        sampled = sizes.n_samples > 0
+        ends = findings_places(sizes, len(self.training.report), self.detail and not sampled)
         costs, channels, shares, terms, _ = ends
 
         def of_pairs(array: Any, *inner: int) -> list[Any]:
@@ -292,7 +307,9 @@ class Call:
                     shared[lane],
                     units(wide_room[:costs], *shape)[..., 0],
                     units(attention, after=sizes.n_source_units, n=attending(problem)),
-                    units(wide_room[costs:channels], 2, after=sizes.n_nodes)[..., :n_nodes],
+                    None
+                    if sampled
+                    else units(wide_room[costs:channels], 2, after=sizes.n_nodes)[..., :n_nodes],
                 )
             )
         return outcomes

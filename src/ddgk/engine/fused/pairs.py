@@ -21,7 +21,7 @@ from ddgk.engine.fused.factors import multiply_factors, train_left, train_right
 from ddgk.engine.fused.labels import add_missing, compare_labels, gather_labels, scatter_labels
 from ddgk.engine.fused.lanes import LANES, fill, fma, load, store, widen
 from ddgk.engine.fused.products import multiply_shared, view
-from ddgk.engine.fused.reconstruction import reconstruct_rows
+from ddgk.engine.fused.reconstruction import reconstruct_rows, reconstruct_samples
 from ddgk.engine.fused.relayout import (
     clear,
     lanes_of,
@@ -32,11 +32,19 @@ from ddgk.engine.fused.relayout import (
     numbers_of,
 )
 from ddgk.engine.fused.rooms import make_findings, make_scratch, make_state
+from ddgk.engine.fused.sampling import begin_step, gather_nodes, spread_nodes
 
 
 @compiled
 def know_nodes(
-    sizes: Any, settings: Any, source: Any, target: Any, reverse: Any, lanes: Any, scratch: Any
+    sizes: Any,
+    settings: Any,
+    source: Any,
+    target: Any,
+    reverse: Any,
+    lanes: Any,
+    scratch: Any,
+    sampling: Any,
 ) -> None:
     """Find M, what is known of every node: the reverse attention, or lifted to X_L, or averaged.
 
@@ -48,7 +56,9 @@ def know_nodes(
         given = view(reverse, 0, n_reverse * LANES, LANES)
         lift, out = view(source.lift, 0, 1, n_reverse), view(lanes, 0, known * LANES, LANES)
         multiply_shared(given, lift, out, n_rows, n_reverse, known, False)
-    if settings.alone:
+    if sizes.n_samples > 0:
+        spread_nodes(lanes, sampling, sizes.n_nodes, known)
+    elif settings.alone:
         numbers_of(lanes, scratch.numbers, n_rows, known)
     if settings.spreads:
         clear(scratch.means)
@@ -57,7 +67,14 @@ def know_nodes(
 
 @compiled
 def know_nodes_back(
-    sizes: Any, settings: Any, source: Any, target: Any, scratch: Any, lanes: Any, out: Any
+    sizes: Any,
+    settings: Any,
+    source: Any,
+    target: Any,
+    scratch: Any,
+    sampling: Any,
+    lanes: Any,
+    out: Any,
 ) -> None:
     """Take dL/dM back to the gradient of the reverse attention.
 
@@ -68,7 +85,9 @@ def know_nodes_back(
     if settings.spreads:
         clear(scratch.numbers_slopes)
         mean_numbers_back(target.spreads, scratch.means_slopes, scratch.numbers_slopes, known)
-    if settings.alone:
+    if sizes.n_samples > 0:
+        gather_nodes(sampling, lanes, sizes.n_nodes, known)
+    elif settings.alone:
         lanes_of(scratch.numbers_slopes, lanes, n_rows, known)
     if settings.lifted:
         given, lift = view(lanes, 0, known * LANES, LANES), view(source.lift, 0, n_reverse, 1)
@@ -216,12 +235,14 @@ def train_group(
     labels: Any,
     plan: Any,
     factors: Any,
+    sampling: Any,
     room: Any,
     wide_room: Any,
 ) -> None:
     """Train a group of pairs to the last reported step.
 
-    factors: of A and of R^T, as they start. room: begins with the state, A and R^T as they start
+    factors: of A and of R^T, as they start. sampling: which entries of a large target are looked
+    at, with zeros in what is room. room: begins with the state, A and R^T as they start
     and zeros; wide_room: where the findings will be (see rooms.py).
     """
     rows, n_report = sizes.rows, plan.shares.shape[1]
@@ -251,33 +272,58 @@ def train_group(
 
         reverse = state.attended if settings.tied else state.reverse
         lanes = scratch.nodes if settings.lifted else reverse
-        know_nodes(sizes, settings, source, target, reverse, lanes, scratch)
+        know_nodes(sizes, settings, source, target, reverse, lanes, scratch, sampling)
         nodes = (lanes, lanes_slopes)
         if settings.spreads:
             nodes = (scratch.means, scratch.means_slopes)
         elif settings.alone:
             nodes = (scratch.numbers, scratch.numbers_slopes)
         clear(nodes[1])
+        if sizes.n_samples > 0:
+            begin_step(sampling, step, False)
+            clear(sampling.across_slopes)
+            clear(sampling.nodes_slopes)
         for first in range(0, rows, sizes.block):
             last = min(first + sizes.block, rows)
-            reconstruct_rows(
-                first,
-                last,
-                sizes,
-                settings,
-                source,
-                target,
-                labels,
-                state,
-                scratch,
-                nodes,
-                record,
-                findings,
-            )
+            if sizes.n_samples > 0:
+                reconstruct_samples(
+                    first,
+                    last,
+                    sizes,
+                    settings,
+                    source,
+                    target,
+                    labels,
+                    state,
+                    scratch,
+                    sampling,
+                    step,
+                    record,
+                    findings,
+                )
+            else:
+                reconstruct_rows(
+                    first,
+                    last,
+                    sizes,
+                    settings,
+                    source,
+                    target,
+                    labels,
+                    state,
+                    scratch,
+                    nodes,
+                    record,
+                    findings,
+                )
+        if sizes.n_samples > 0:
+            begin_step(sampling, step, True)
 
         pace = adam_pace(settings.rate, step + 1)
         if trains:
-            know_nodes_back(sizes, settings, source, target, scratch, lanes_slopes, reverse_slopes)
+            know_nodes_back(
+                sizes, settings, source, target, scratch, sampling, lanes_slopes, reverse_slopes
+            )
             if not settings.tied:
                 train_free(sizes, target, state, reverse_slopes, factors[1], pace)
             if settings.gathers and not settings.tied:

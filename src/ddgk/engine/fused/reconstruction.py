@@ -29,6 +29,17 @@ from ddgk.engine.fused.products import (
     view,
 )
 from ddgk.engine.fused.relayout import place_relation
+from ddgk.engine.fused.sampling import (
+    count_kept,
+    kept_slopes,
+    record_kept,
+    sample_labels,
+    score_kept,
+    score_kept_back,
+    score_samples,
+    score_samples_back,
+    weigh_samples,
+)
 
 
 @compiled
@@ -135,6 +146,86 @@ def label_slopes(
 
 
 @compiled
+def place_of_facts(sizes: Any, settings: Any) -> Any:
+    """Return where F begins, how far its rows are apart, and how many of its columns train."""
+    if settings.low_rank:
+        step = (max(sizes.dimension, sizes.width) + 1) * LANES
+        top_at = sizes.depth * sizes.block * step
+        return top_at, step, sizes.width
+    return 0, sizes.n_known * LANES, sizes.n_source_nodes
+
+
+@compiled
+def reconstruct_samples(
+    first: int,
+    last: int,
+    sizes: Any,
+    settings: Any,
+    source: Any,
+    target: Any,
+    labels: Any,
+    state: Any,
+    scratch: Any,
+    sampling: Any,
+    step: int,
+    record: Any,
+    findings: Any,
+) -> None:
+    """Do as `reconstruct_rows` does, by kept and sampled entries alone."""
+    records, _, trains = record
+    n_rows, known, n_nodes, n_samples = last - first, sizes.n_known, sizes.n_nodes, sizes.n_samples
+    encode_rows(first, last, sizes, settings, source, state.attention, scratch)
+    top_at, across, n_wanted = place_of_facts(sizes, settings)
+    facts, facts_slopes = (scratch.predicted, 0), (scratch.predicted_slopes, 0)
+    if settings.low_rank:
+        facts, facts_slopes = (scratch.hidden, top_at), (scratch.hidden_slopes, top_at)
+    rows, slopes = (first, last), scratch.scores
+    score_samples(facts, across, sampling, step, rows, slopes, (known, n_nodes, n_samples))
+    score_kept(facts, across, sampling, rows, known)
+    if records:
+        where, nothing = (first, last, n_samples, sizes.rows), (findings.costs, 0.0)
+        terms = (findings.step, 0, sizes.rows * LANES, target.scales)
+        record_costs(slopes, scratch.relation, 0, sampling.columns, where, terms, nothing)
+        record_kept(sampling, rows, sizes.rows, findings.step, target.scales[0])
+    n_labels, factors = target.reverse_starts[-1], target.structure_factors
+    with_labels = sizes.n_families > 0 and (records or settings.trains_labels)
+    if with_labels:
+        predict(slopes, scratch.sigmoids, n_rows * n_samples)
+        weigh_samples(scratch.sigmoids, sampling.columns, slopes, n_rows, n_samples)
+        shape = (n_labels, n_nodes, n_samples)
+        sample_labels(slopes, sampling, step, rows, scratch.around, shape, False)
+        count_kept(sampling, target.by_node, rows, scratch.around, n_labels)
+        apart = sizes.rows * LANES
+        families = (target.reverse_starts, labels.widths, labels.coefficients)
+        how = (settings.smoothing, True, records)
+        costs = (findings.step, 3 * apart, 2 * apart, target.scales)
+        shares, inferred = target.label_factors, scratch.around
+        compare_labels(target.around, inferred, families, rows, shares, how, costs)
+        sample_labels(scratch.around, sampling, step, rows, slopes, shape, True)
+        weigh_samples(slopes, sampling.columns, slopes, n_rows, n_samples)
+        labelled_slopes(
+            scratch.sigmoids,
+            slopes,
+            scratch.relation,
+            0,
+            factors,
+            sampling.columns,
+            rows,
+            n_samples,
+        )
+    else:
+        structure_slopes(slopes, scratch.relation, 0, factors, sampling.columns, rows, n_samples)
+    if trains:
+        used = n_labels if with_labels else 0
+        factor = 1 / target.scales[0]
+        kept_slopes(sampling, target.by_node, rows, scratch.around, used, factor)
+        shape = (known, n_nodes, n_samples, n_wanted)
+        score_samples_back(slopes, facts, facts_slopes, across, sampling, step, rows, shape)
+        score_kept_back(facts_slopes, across, sampling, rows, n_wanted)
+        encode_rows_back(first, last, sizes, settings, source, scratch)
+
+
+@compiled
 def reconstruct_rows(
     first: int,
     last: int,
@@ -156,14 +247,10 @@ def reconstruct_rows(
     records, cost_share, trains = record
     n_rows, n_nodes, known = last - first, sizes.n_nodes, sizes.n_known
     encode_rows(first, last, sizes, settings, source, state.attention, scratch)
-    step = known * LANES
+    top_at, step, n_wanted = place_of_facts(sizes, settings)
     facts, facts_slopes = (scratch.predicted, 0), (scratch.predicted_slopes, 0)
-    n_wanted = sizes.n_source_nodes
     if settings.low_rank:
-        step = (max(sizes.dimension, sizes.width) + 1) * LANES
-        top_at = sizes.depth * sizes.block * step
         facts, facts_slopes = (scratch.hidden, top_at), (scratch.hidden_slopes, top_at)
-        n_wanted = sizes.width
     score(facts, step, nodes[0], scratch.scores, (n_rows, known, n_nodes), settings.alone)
 
     relation, relation_at = target.relation, first * n_nodes * LANES

@@ -63,7 +63,8 @@ def findings_places(sizes: Sizes, n_reports: int, detail: bool) -> tuple[int, in
 def room_needed(sizes: Sizes, settings: Settings, n_labels: tuple[int, int]) -> int:
     """Return how many numbers `make_state` and `make_scratch` take at most."""
     wide = max(sizes.dimension, sizes.width) + 1
-    by_block = 2 * (sizes.depth + 1) * wide + 2 * sizes.n_known + 3 * sizes.n_nodes + sum(n_labels)
+    across = sizes.n_samples if sizes.n_samples > 0 else sizes.n_nodes
+    by_block = 2 * (sizes.depth + 1) * wide + 2 * sizes.n_known + 3 * across + sum(n_labels)
     by_node = 6 * sizes.n_known + sizes.n_reverse
     node_rows = max(sizes.node_rows, sizes.attending_rows)
     lanes = sizes.block * (by_block + sizes.n_source_units) + node_rows * by_node
@@ -123,15 +124,17 @@ def make_scratch(room: Any, sizes: Any, settings: Any, n_labels: Any) -> Any:
     if settings.tied:
         node_rows = sizes.attending_rows  # what M is lifted from
     layers = (sizes.depth + 1) * block * (max(sizes.dimension, sizes.width) + 1)
-    entries, predictions = block * sizes.n_nodes, 0 if settings.low_rank else block * known
+    across = sizes.n_samples if sizes.n_samples > 0 else sizes.n_nodes
+    entries, predictions = block * across, 0 if settings.low_rank else block * known
     hidden, at = _take(room, at, layers)
     hidden_slopes, at = _take(room, at, layers)
     predicted, at = _take(room, at, predictions)
     predicted_slopes, at = _take(room, at, predictions)
     nodes, at = _take(room, at, node_rows * known if settings.lifted else 0)
     nodes_slopes, at = _take(room, at, node_rows * known)
-    numbers, at = _take(room, at, node_rows * known if settings.alone else 0)
-    numbers_slopes, at = _take(room, at, node_rows * known if settings.alone else 0)
+    in_numbers = settings.alone and sizes.n_samples == 0
+    numbers, at = _take(room, at, node_rows * known if in_numbers else 0)
+    numbers_slopes, at = _take(room, at, node_rows * known if in_numbers else 0)
     means, at = _take(room, at, sizes.node_rows * known if settings.spreads else 0)
     means_slopes, at = _take(room, at, sizes.node_rows * known if settings.spreads else 0)
     inputs_slopes, at = _take(room, at, rows * sizes.dimension)

@@ -1,0 +1,295 @@
+"""The middle of a step for a large target: its own entries and sampled ones in place of all.
+
+`ddgk.engine.samples` says which. A sampled block has the layout of a block of Y, (rows, samples)
+lanes: unit i in lane l meets node (i + b) mod n in the column of shift b, and the nodes that eight
+lanes meet lie side by side in M^T. Kept entries (edges, diagonal) are taken one by one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ddgk.engine.fused.compiling import compiled
+from ddgk.engine.fused.functions import exponential, one_more_logarithm, sigmoid
+from ddgk.engine.fused.lanes import LANES, fill, fma, load, store, where_above
+from ddgk.engine.fused.products import multiply, view
+
+WRAP = 2 * LANES  # columns of M^T that are repeated behind the last: a run, and eight lanes
+
+
+@compiled
+def begin_step(sampling: Any, step: int, ends: bool) -> None:
+    """Note which shifts this step draws and what they stand for; or forget them again."""
+    for r in range(len(sampling.lengths)):
+        for b in range(sampling.lengths[r]):
+            weight = sampling.weights[r]
+            sampling.drawn[sampling.starts[step, r] + b] = 0 * weight if ends else weight
+
+
+@compiled
+def spread_nodes(lanes: Any, sampling: Any, n_nodes: int, known: int) -> None:
+    """Lay M out as M^T with its beginning repeated behind it, and row by row.
+
+    lanes: (node_rows, known) lanes; sampling.across: (known, n_nodes + WRAP); sampling.nodes:
+    (n_nodes, known filled up to whole lanes).
+    """
+    across, nodes = sampling.across, sampling.nodes
+    wide, stride = n_nodes + WRAP, len(nodes) // n_nodes
+    for j in range(n_nodes):
+        at = (j // LANES * known) * LANES + j % LANES
+        for k in range(known):
+            value = lanes[at + k * LANES]
+            across[k * wide + j] = value
+            nodes[j * stride + k] = value
+    for k in range(known):
+        for j in range(WRAP):
+            across[k * wide + n_nodes + j] = across[k * wide + j % n_nodes]
+
+
+@compiled
+def gather_nodes(sampling: Any, lanes: Any, n_nodes: int, known: int) -> None:
+    """Add up dL/dM of samples and of kept entries, in lanes; what no node fills is 0."""
+    slopes, kept = sampling.across_slopes, sampling.nodes_slopes
+    wide, stride = n_nodes + WRAP, len(kept) // n_nodes
+    for entry in range(n_nodes // LANES * known * LANES, len(lanes)):
+        lanes[entry] = 0
+    for k in range(known):
+        for j in range(WRAP):
+            slopes[k * wide + j % n_nodes] += slopes[k * wide + n_nodes + j]
+    for j in range(n_nodes):
+        at = (j // LANES * known) * LANES + j % LANES
+        for k in range(known):
+            lanes[at + k * LANES] = slopes[k * wide + j] + kept[j * stride + k]
+
+
+@compiled
+def score_samples(
+    facts: Any, facts_step: int, sampling: Any, step: int, rows: Any, out: Any, sizes: Any
+) -> None:
+    """Y of sampled entries.  facts: (array, offset), F; out: (n_rows, n_samples) lanes.
+
+    rows: (first, last); sizes: (known, n_nodes, n_samples).
+    """
+    first, last = rows
+    known, n_nodes, n_samples = sizes
+    wide = n_nodes + WRAP
+    for i in range(last - first):
+        column = 0
+        left = view(facts[0], facts[1] + i * facts_step, facts_step, LANES)
+        for r in range(len(sampling.lengths)):
+            length = sampling.lengths[r]
+            at = ((first + i) * LANES + sampling.starts[step, r]) % n_nodes
+            right = view(sampling.across, at, wide, 1)
+            result = view(out, (i * n_samples + column) * LANES, n_samples * LANES, LANES)
+            multiply(left, right, result, 1, known, length, False)
+            column += length
+
+
+@compiled
+def score_samples_back(
+    slopes: Any,
+    facts: Any,
+    facts_slopes: Any,
+    facts_step: int,
+    sampling: Any,
+    step: int,
+    rows: Any,
+    sizes: Any,
+) -> None:
+    """dL/dF = G M and dL/dM += G^T F over sampled entries.  slopes: G, (n_rows, n_samples) lanes.
+
+    sizes: (known, n_nodes, n_samples, how many columns of dL/dF are wanted).
+    """
+    first, last = rows
+    known, n_nodes, n_samples, n_wanted = sizes
+    wide = n_nodes + WRAP
+    for i in range(last - first):
+        column = 0
+        values, at_values = facts[0], facts[1] + i * facts_step
+        out = view(facts_slopes[0], facts_slopes[1] + i * facts_step, facts_step, LANES)
+        for r in range(len(sampling.lengths)):
+            length = sampling.lengths[r]
+            at = ((first + i) * LANES + sampling.starts[step, r]) % n_nodes
+            here = (i * n_samples + column) * LANES
+            left = view(slopes, here, n_samples * LANES, LANES)
+            multiply(left, view(sampling.across, at, 1, wide), out, 1, length, n_wanted, r > 0)
+            for c in range(length):
+                slope = load(slopes, here + c * LANES)
+                for k in range(known):
+                    entry = k * wide + at + c
+                    added = load(sampling.across_slopes, entry)
+                    value = load(values, at_values + k * LANES)
+                    store(sampling.across_slopes, entry, fma(slope, value, added))
+            column += length
+
+
+@compiled
+def sample_labels(
+    given: Any, sampling: Any, step: int, rows: Any, out: Any, sizes: Any, back: bool
+) -> None:
+    """Count labels over sampled entries, out = (w S) C; or, back, out = w (slopes of counts) C^T.
+
+    given: w S, (n_rows, n_samples) lanes, and out (n_rows, n_labels) lanes; back, the other way
+    round. sizes: (n_labels, n_nodes, n_samples).
+    """
+    first, last = rows
+    n_labels, n_nodes, n_samples = sizes
+    wide = n_nodes + WRAP
+    for i in range(last - first):
+        column = 0
+        for r in range(len(sampling.lengths)):
+            length = sampling.lengths[r]
+            at = ((first + i) * LANES + sampling.starts[step, r]) % n_nodes
+            samples = (i * n_samples + column) * LANES
+            labels = i * n_labels * LANES
+            if back:
+                left = view(given, labels, n_labels * LANES, LANES)
+                result = view(out, samples, n_samples * LANES, LANES)
+                right = view(sampling.labels, at, wide, 1)
+                multiply(left, right, result, 1, n_labels, length, False)
+            else:
+                left = view(given, samples, n_samples * LANES, LANES)
+                result = view(out, labels, n_labels * LANES, LANES)
+                right = view(sampling.labels, at, 1, wide)
+                multiply(left, right, result, 1, length, n_labels, r > 0)
+            column += length
+
+
+@compiled
+def weigh_samples(given: Any, columns: Any, out: Any, n_rows: int, n_samples: int) -> None:
+    """Find out = w given, column by column; (n_rows, n_samples) lanes."""
+    for i in range(n_rows):
+        for c in range(n_samples):
+            entry = (i * n_samples + c) * LANES
+            store(out, entry, load(given, entry) * load(columns, c * LANES))
+
+
+@compiled
+def score_kept(facts: Any, facts_step: int, sampling: Any, rows: Any, known: int) -> None:
+    """Y of the kept entries of some rows, then s(Y) and what each costs as an edge and otherwise.
+
+    Left in sampling.scores, .predicted, .edge_costs, .other_costs, from the first of the block on.
+    """
+    first, last = rows
+    starts, places, _ = sampling.kept
+    n_units = len(starts) - 1
+    stride = len(sampling.nodes) // n_units
+    facts_rows, nodes, scores = sampling.facts, sampling.nodes, sampling.scores
+    begin = starts[min(first * LANES, n_units)]
+    for unit in range(first * LANES, min(last * LANES, n_units)):
+        at = facts[1] + (unit // LANES - first) * facts_step + unit % LANES
+        own = (unit - first * LANES) * stride
+        for k in range(known):
+            facts_rows[own + k] = facts[0][at + k * LANES]
+        for e in range(starts[unit], starts[unit + 1]):
+            total = fill(nodes, 0.0)
+            other = places[e] * stride
+            for k in range(0, stride, LANES):
+                total = fma(load(facts_rows, own + k), load(nodes, other + k), total)
+            store(sampling.total, 0, total)
+            sums = sampling.total
+            score = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + (
+                (sums[4] + sums[5]) + (sums[6] + sums[7])
+            )
+            scores[e - begin] = score
+    count = starts[min(last * LANES, n_units)] - begin
+    for entry in range(0, count, LANES):
+        y = load(scores, entry)
+        size = where_above(y, 0.0, y, 0.0 - y)
+        both = one_more_logarithm(exponential(0.0 - size))
+        store(sampling.predicted, entry, sigmoid(y))
+        store(sampling.edge_costs, entry, both + where_above(0.0, y, 0.0 - y, 0.0))
+        store(sampling.other_costs, entry, both + where_above(y, 0.0, y, 0.0))
+
+
+@compiled
+def record_kept(sampling: Any, rows: Any, n_rows: int, terms: Any, scale: float) -> None:
+    """Add what kept entries cost to the channels edges and non_edges; a drawn one is taken back.
+
+    terms: (n_channels, n_rows) lanes.
+    """
+    first, last = rows
+    starts, places, values = sampling.kept
+    n_units = len(starts) - 1
+    begin = starts[min(first * LANES, n_units)]
+    for unit in range(first * LANES, min(last * LANES, n_units)):
+        edges, others = 0.0, 0.0
+        for e in range(starts[unit], starts[unit + 1]):
+            drawn = sampling.drawn[(places[e] - unit) % n_units]
+            edges += values[e] * sampling.edge_costs[e - begin]
+            others += (1 - values[e] - drawn) * sampling.other_costs[e - begin]
+        terms[unit] += edges / scale
+        terms[n_rows * LANES + unit] += others / scale
+
+
+@compiled
+def count_kept(sampling: Any, by_node: Any, rows: Any, around: Any, n_labels: int) -> None:
+    """Add the labels at kept entries to the counts, S C.  around: (rows, n_labels) lanes."""
+    first, last = rows
+    starts, places, _ = sampling.kept
+    label_starts, labels, values = by_node
+    n_units = len(starts) - 1
+    begin = starts[min(first * LANES, n_units)]
+    for unit in range(first * LANES, min(last * LANES, n_units)):
+        at = (unit // LANES - first) * n_labels * LANES + unit % LANES
+        for e in range(starts[unit], starts[unit + 1]):
+            share = 1 - sampling.drawn[(places[e] - unit) % n_units]
+            seen = share * sampling.predicted[e - begin]
+            for k in range(label_starts[places[e]], label_starts[places[e] + 1]):
+                around[at + labels[k] * LANES] += seen * values[k]
+
+
+@compiled
+def kept_slopes(
+    sampling: Any, by_node: Any, rows: Any, around: Any, n_labels: int, factor: float
+) -> None:
+    """G of kept entries, in place of their scores; n_labels: 0 where labels do not train.
+
+    G = f (B (s - 1) + (1 - B - drawn) s) + (1 - drawn) dL/dS s (1 - s)
+    """
+    first, last = rows
+    starts, places, values = sampling.kept
+    label_starts, labels, contributed = by_node
+    n_units = len(starts) - 1
+    begin = starts[min(first * LANES, n_units)]
+    for unit in range(first * LANES, min(last * LANES, n_units)):
+        at = (unit // LANES - first) * n_labels * LANES + unit % LANES
+        for e in range(starts[unit], starts[unit + 1]):
+            drawn = sampling.drawn[(places[e] - unit) % n_units]
+            s = sampling.predicted[e - begin]
+            slope = factor * (s * (1 - drawn) - values[e])
+            if n_labels > 0:
+                along = 0 * s
+                for k in range(label_starts[places[e]], label_starts[places[e] + 1]):
+                    along += around[at + labels[k] * LANES] * contributed[k]
+                slope += (1 - drawn) * along * s * (1 - s)
+            sampling.scores[e - begin] = slope
+
+
+@compiled
+def score_kept_back(
+    facts_slopes: Any, facts_step: int, sampling: Any, rows: Any, n_wanted: int
+) -> None:
+    """dL/dF += G M and dL/dM += G^T F over kept entries."""
+    first, last = rows
+    starts, places, _ = sampling.kept
+    n_units = len(starts) - 1
+    stride = len(sampling.nodes) // n_units
+    begin = starts[min(first * LANES, n_units)]
+    own_slopes = sampling.facts_slopes
+    for unit in range(first * LANES, min(last * LANES, n_units)):
+        own = (unit - first * LANES) * stride
+        for k in range(0, stride, LANES):
+            store(own_slopes, own + k, fill(own_slopes, 0.0))
+        for e in range(starts[unit], starts[unit + 1]):
+            slope = fill(own_slopes, sampling.scores[e - begin])
+            other = places[e] * stride
+            for k in range(0, stride, LANES):
+                added = load(own_slopes, own + k)
+                store(own_slopes, own + k, fma(slope, load(sampling.nodes, other + k), added))
+                added = load(sampling.nodes_slopes, other + k)
+                value = load(sampling.facts, own + k)
+                store(sampling.nodes_slopes, other + k, fma(slope, value, added))
+        at = facts_slopes[1] + (unit // LANES - first) * facts_step + unit % LANES
+        for k in range(n_wanted):
+            facts_slopes[0][at + k * LANES] += own_slopes[own + k]

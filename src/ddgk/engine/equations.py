@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ddgk.engine.problem import EPSILON
+
 
 @dataclass(frozen=True)
 class Layers:
@@ -116,11 +118,12 @@ def adam(
     moments: Sequence[tuple[Tensor, Tensor]],
     step: int,
     rate: float,
+    epsilon: float = EPSILON,
 ) -> None:
     """Take Adam step number `step` (from 1) in place, with its usual constants."""
     for parameter, gradient, (mean, square) in zip(parameters, gradients, moments, strict=True):
         mean.mul_(0.9).add_(gradient, alpha=0.1)
         square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
         unbiased = mean / (1 - 0.9**step)
-        scale = (square / (1 - 0.999**step)).sqrt() + 1e-8
+        scale = (square / (1 - 0.999**step)).sqrt() + epsilon
         parameter.data.sub_(rate * unbiased / scale)

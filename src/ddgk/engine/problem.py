@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+EPSILON = 1e-8  # Adam's
+SMALL = 1000  # nodes, up to which it is no more than a guard against 0 / 0
 Array = NDArray[np.float64]
 Scores = Literal["linear", "tanh"]
 Reverse = Literal["free", "tied"]
@@ -53,6 +55,16 @@ class Problem:
     spreads: Any = None
     gathers: Any = None
     samples: int = 0
+
+    @property
+    def epsilon(self) -> float:
+        """What Adam adds to the size of a gradient.
+
+        A mean over n^2 entries has gradients of the order of 1 / n^2, so that the usual constant
+        would bring the training of a large target to a halt; there it shrinks with them.
+        """
+        n_nodes = len(self.node_weights)
+        return EPSILON * min(1.0, (SMALL / n_nodes) ** 2) if self.samples else EPSILON
 
     @property
     def attending_weights(self) -> Array:

@@ -191,7 +191,7 @@ class TorchEngine:
                 recorded[step] = terms.units.detach().double()
             if step < training.report[-1]:
                 gradients = torch.autograd.grad(sampled.loss(terms), parameters)
-                adam(parameters, gradients, moments, step + 1, training.rate)
+                adam(parameters, gradients, moments, step + 1, training.rate, problem.epsilon)
         found = torch.stack([_average(recorded, s, training.window) for s in training.report])
         attention = terms.attention.detach().double()
         known = _numpy(found.sum(-1)), _numpy(found[-1] @ attention)

@@ -74,6 +74,7 @@ class Settings(NamedTuple):
     gathers: bool  # nodes attend, and units have means of their rows
     trains_labels: bool  # some coefficient is not 0
     rate: float
+    epsilon: float  # Adam's
     smoothing: float
 
 
@@ -167,6 +168,7 @@ class Sampling(NamedTuple):
     columns: NDArray[Any]  # the same by sample, (n_samples) lanes
     drawn: NDArray[Any]  # and by shift in this step, 0 where it is not drawn, (n_t)
     kept: Entries  # B and the diagonal, row by row
+    shifts: NDArray[np.int64]  # (j - i) mod n_t of each kept entry
     across: NDArray[Any]  # M^T, (K, n_t + WRAP)
     across_slopes: NDArray[Any]
     nodes: NDArray[Any]  # M, (n_t, K filled up to whole lanes)
@@ -178,6 +180,7 @@ class Sampling(NamedTuple):
     predicted: NDArray[Any]
     edge_costs: NDArray[Any]
     other_costs: NDArray[Any]
+    repeated: NDArray[Any]
     total: NDArray[Any]  # one vector
 
 

@@ -34,14 +34,14 @@ def softmax(scores: Any, attention: Any, first: int, last: int, n_columns: int) 
 
 
 @inlined
-def adam_pace(rate: float, step: int) -> Any:
+def adam_pace(rate: float, step: int, epsilon: float) -> Any:
     """Return Adam's factors at step t = 1, 2, ..., with its usual constants.
 
     The moments are kept without their factors .1 and .001, so Adam's rule
-    rate (.1 m / (1 - .9^t)) / (sqrt(.001 v / (1 - .999^t)) + 1e-8)  is  p_0 m / (sqrt(v) + p_1).
+    rate (.1 m / (1 - .9^t)) / (sqrt(.001 v / (1 - .999^t)) + e)  is  p_0 m / (sqrt(v) + p_1).
     """
     root = np.sqrt(0.001 / (1 - 0.999**step))
-    return 0.1 * rate / (1 - 0.9**step) / root, 1e-8 / root
+    return 0.1 * rate / (1 - 0.9**step) / root, epsilon / root
 
 
 @inlined

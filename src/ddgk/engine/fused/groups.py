@@ -212,6 +212,7 @@ class Call:
             gathers=gathers,
             trains_labels=any(c != 0 for c in self.training.coefficients),
             rate=float(self.training.rate),
+            epsilon=problems[0].epsilon,
             smoothing=float(self.training.smoothing),
         )
         return sizes, settings

@@ -28,6 +28,7 @@ def pack_sampling(
             starts=np.zeros((0, 0), dtype=np.int64),
             lengths=np.zeros(0, dtype=np.int64),
             kept=no_entries(precision),
+            shifts=np.zeros(0, dtype=np.int64),
             **{name: room(0) for name in Sampling._fields if name not in NUMBERED},
         )
     kept = pack_entries(kept_entries(problem.relation), precision)
@@ -41,6 +42,7 @@ def pack_sampling(
         columns=flat(np.repeat(by_sample, LANES), precision),
         drawn=room(n_nodes),
         kept=kept,
+        shifts=(kept.places - np.repeat(np.arange(n_nodes), np.diff(kept.starts))) % n_nodes,
         across=room(sizes.n_known * (n_nodes + WRAP)),
         across_slopes=room(sizes.n_known * (n_nodes + WRAP)),
         nodes=room(n_nodes * stride),
@@ -52,11 +54,12 @@ def pack_sampling(
         predicted=room(in_block),
         edge_costs=room(in_block),
         other_costs=room(in_block),
+        repeated=room(in_block),
         total=room(LANES),
     )
 
 
-NUMBERED = ("starts", "lengths", "kept")
+NUMBERED = ("starts", "lengths", "kept", "shifts")
 
 
 def _most_in_a_block(kept: Entries, n_units: int) -> int:

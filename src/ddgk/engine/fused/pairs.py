@@ -319,7 +319,7 @@ def train_group(
         if sizes.n_samples > 0:
             begin_step(sampling, step, True)
 
-        pace = adam_pace(settings.rate, step + 1)
+        pace = adam_pace(settings.rate, step + 1, settings.epsilon)
         if trains:
             know_nodes_back(
                 sizes, settings, source, target, scratch, sampling, lanes_slopes, reverse_slopes

@@ -11,9 +11,10 @@ from typing import Any
 
 from ddgk.engine.fused.compiling import compiled
 from ddgk.engine.fused.functions import exponential, one_more_logarithm, sigmoid
-from ddgk.engine.fused.lanes import LANES, fill, fma, load, store, where_above
+from ddgk.engine.fused.lanes import LANES, fetch, fill, fma, load, store, where_above
 from ddgk.engine.fused.products import multiply, view
 
+AHEAD = 12  # entries between having a node's row brought near and using it
 WRAP = 2 * LANES  # columns of M^T that are repeated behind the last: a run, and eight lanes
 
 
@@ -168,13 +169,15 @@ def weigh_samples(given: Any, columns: Any, out: Any, n_rows: int, n_samples: in
 def score_kept(facts: Any, facts_step: int, sampling: Any, rows: Any, known: int) -> None:
     """Y of the kept entries of some rows, then s(Y) and what each costs as an edge and otherwise.
 
-    Left in sampling.scores, .predicted, .edge_costs, .other_costs, from the first of the block on.
+    Left in sampling.scores, .predicted, .edge_costs, .other_costs, from the first of the block on;
+    .repeated says how much of an entry samples have too.
     """
     first, last = rows
     starts, places, _ = sampling.kept
     n_units = len(starts) - 1
     stride = len(sampling.nodes) // n_units
     facts_rows, nodes, scores = sampling.facts, sampling.nodes, sampling.scores
+    n_kept = len(places) - 1
     begin = starts[min(first * LANES, n_units)]
     for unit in range(first * LANES, min(last * LANES, n_units)):
         at = facts[1] + (unit // LANES - first) * facts_step + unit % LANES
@@ -182,6 +185,9 @@ def score_kept(facts: Any, facts_step: int, sampling: Any, rows: Any, known: int
         for k in range(known):
             facts_rows[own + k] = facts[0][at + k * LANES]
         for e in range(starts[unit], starts[unit + 1]):
+            ahead = places[min(e + AHEAD, n_kept)] * stride
+            fetch(nodes, ahead)
+            fetch(nodes, ahead + stride - 1)
             total = fill(nodes, 0.0)
             other = places[e] * stride
             for k in range(0, stride, LANES):
@@ -192,6 +198,7 @@ def score_kept(facts: Any, facts_step: int, sampling: Any, rows: Any, known: int
                 (sums[4] + sums[5]) + (sums[6] + sums[7])
             )
             scores[e - begin] = score
+            sampling.repeated[e - begin] = sampling.drawn[sampling.shifts[e]]
     count = starts[min(last * LANES, n_units)] - begin
     for entry in range(0, count, LANES):
         y = load(scores, entry)
@@ -209,13 +216,13 @@ def record_kept(sampling: Any, rows: Any, n_rows: int, terms: Any, scale: float)
     terms: (n_channels, n_rows) lanes.
     """
     first, last = rows
-    starts, places, values = sampling.kept
+    starts, _, values = sampling.kept
     n_units = len(starts) - 1
     begin = starts[min(first * LANES, n_units)]
     for unit in range(first * LANES, min(last * LANES, n_units)):
         edges, others = 0.0, 0.0
         for e in range(starts[unit], starts[unit + 1]):
-            drawn = sampling.drawn[(places[e] - unit) % n_units]
+            drawn = sampling.repeated[e - begin]
             edges += values[e] * sampling.edge_costs[e - begin]
             others += (1 - values[e] - drawn) * sampling.other_costs[e - begin]
         terms[unit] += edges / scale
@@ -233,8 +240,7 @@ def count_kept(sampling: Any, by_node: Any, rows: Any, around: Any, n_labels: in
     for unit in range(first * LANES, min(last * LANES, n_units)):
         at = (unit // LANES - first) * n_labels * LANES + unit % LANES
         for e in range(starts[unit], starts[unit + 1]):
-            share = 1 - sampling.drawn[(places[e] - unit) % n_units]
-            seen = share * sampling.predicted[e - begin]
+            seen = (1 - sampling.repeated[e - begin]) * sampling.predicted[e - begin]
             for k in range(label_starts[places[e]], label_starts[places[e] + 1]):
                 around[at + labels[k] * LANES] += seen * values[k]
 
@@ -255,7 +261,7 @@ def kept_slopes(
     for unit in range(first * LANES, min(last * LANES, n_units)):
         at = (unit // LANES - first) * n_labels * LANES + unit % LANES
         for e in range(starts[unit], starts[unit + 1]):
-            drawn = sampling.drawn[(places[e] - unit) % n_units]
+            drawn = sampling.repeated[e - begin]
             s = sampling.predicted[e - begin]
             slope = factor * (s * (1 - drawn) - values[e])
             if n_labels > 0:
@@ -276,12 +282,17 @@ def score_kept_back(
     n_units = len(starts) - 1
     stride = len(sampling.nodes) // n_units
     begin = starts[min(first * LANES, n_units)]
-    own_slopes = sampling.facts_slopes
+    own_slopes, n_kept = sampling.facts_slopes, len(places) - 1
     for unit in range(first * LANES, min(last * LANES, n_units)):
         own = (unit - first * LANES) * stride
         for k in range(0, stride, LANES):
             store(own_slopes, own + k, fill(own_slopes, 0.0))
         for e in range(starts[unit], starts[unit + 1]):
+            ahead = places[min(e + AHEAD, n_kept)] * stride
+            fetch(sampling.nodes, ahead)
+            fetch(sampling.nodes, ahead + stride - 1)
+            fetch(sampling.nodes_slopes, ahead)
+            fetch(sampling.nodes_slopes, ahead + stride - 1)
             slope = fill(own_slopes, sampling.scores[e - begin])
             other = places[e] * stride
             for k in range(0, stride, LANES):

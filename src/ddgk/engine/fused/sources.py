@@ -22,7 +22,7 @@ from ddgk.engine.fused.layers import (
 )
 from ddgk.engine.fused.packing import in_rows, pack_entries, pack_join, pack_network
 from ddgk.engine.fused.relayout import clear, place_relation
-from ddgk.engine.problem import EncoderTraining, Problem, Weights
+from ddgk.engine.problem import EPSILON, EncoderTraining, Problem, Weights
 
 
 @compiled
@@ -147,7 +147,7 @@ def train_network(
             backward(hidden, slopes, network, n_rows, shape)
             add_weight_gradients(hidden, slopes, network_slopes, n_rows, shape)
             read_inputs_back(slopes, gathers, gradients, (first, last), (dimension, step))
-        pace = adam_pace(rate, epoch + 1)
+        pace = adam_pace(rate, epoch + 1, EPSILON)
         train_all(trained, gradients, pace)
 
 

@@ -79,7 +79,7 @@ def train_encoders(
         first_weights(problem.relation.shape, seed, training)
         for problem, seed in zip(problems, seeds, strict=True)
     ]
-    trained = engine.train_encoders(problems, starts, training)
+    trained = engine.train_encoders(problems, starts, training, seeds)
     encoders = []
     for place, weights in enumerate(trained):
         if not _finite(weights):

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ddgk.engine.batches import in_lanes, lane_count, pair_shape, stacked
+from ddgk.engine.descent import Entries, descend
 from ddgk.engine.equations import (
     Layers,
     adam,
@@ -28,6 +29,7 @@ from ddgk.engine.equations import (
     isomorphism_attention,
     reverse_attention,
 )
+from ddgk.engine.hiding import drawing_seeds, held_entries, shown_entries
 from ddgk.engine.problem import (
     EncoderTraining,
     Outcome,
@@ -150,13 +152,17 @@ class TorchEngine:
     threads: int = 1
 
     def train_encoders(
-        self, problems: Sequence[Problem], starts: Sequence[Weights], training: EncoderTraining
+        self,
+        problems: Sequence[Problem],
+        starts: Sequence[Weights],
+        training: EncoderTraining,
+        seeds: Sequence[int] = (),
     ) -> list[Weights]:
         """Train encoders by full-batch Adam on the mean binary cross-entropy (paper eq. 4)."""
+        tasks = list(zip(problems, starts, drawing_seeds(seeds, problems, training), strict=True))
 
         def train(shape: tuple[int, ...], positions: list[int]) -> list[Weights]:
-            chosen = [problems[i] for i in positions]
-            return self._train_lanes(shape, chosen, [starts[i] for i in positions], training)
+            return self._train_lanes(shape, [tasks[i] for i in positions], training)
 
         return self._in_batches([p.relation.shape for p in problems], train)
 
@@ -193,25 +199,23 @@ class TorchEngine:
     def _train_lanes(
         self,
         shape: tuple[int, ...],
-        problems: Sequence[Problem],
-        starts: Sequence[Weights],
+        tasks: Sequence[tuple[Problem, Weights, int]],
         training: EncoderTraining,
     ) -> list[Weights]:
         lanes = lane_count(*shape)
-        table, layers = self._stacked_weights(starts, lanes, shape)
-        relation = self._tensor(stacked([p.dense_relation() for p in problems], lanes, *shape))
-        real = self._tensor(stacked([np.ones(p.relation.shape) for p in problems], lanes, *shape))
-        count = _at_least_one(real.sum((-1, -2)))
+        table, layers = self._stacked_weights([start for _, start, _ in tasks], lanes, shape)
+        drawn = [(problem.dense_relation(), seed) for problem, _, seed in tasks]
 
-        parameters = [table, *(t for layer in layers.hidden for t in layer), *layers.output]
-        moments = _moments(parameters)
-        for step in range(1, training.epochs + 1):
-            edge, non_edge = entry_costs(encode(table, layers, training.scores))
-            loss = (real * (relation * edge + (1 - relation) * non_edge)).sum((-1, -2)) / count
-            gradients = torch.autograd.grad(loss.sum(), parameters)
-            adam(parameters, gradients, moments, step, training.rate)
+        def shown(epoch: int) -> Tensor:
+            masks = [shown_entries(given, seed, epoch, training) for given, seed in drawn]
+            return self._stack(masks, lanes, *shape)
+
+        held = [held_entries(given.shape, seed, training) for given, seed in drawn]
+        relation = self._stack([given for given, _ in drawn], lanes, *shape)
+        entries = Entries(len(tasks), relation, shown, self._stack(held, lanes, *shape))
+        descend(table, layers, entries, training)
         return [
-            _lane_weights(lane, p.relation.shape, table, layers) for lane, p in enumerate(problems)
+            _lane_weights(lane, given.shape, table, layers) for lane, (given, _) in enumerate(drawn)
         ]
 
     def _score_lanes(

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
+import pytest
 
 from ddgk import DDGK
 from ddgk.store.models import load_model
@@ -47,3 +48,16 @@ def test_regions_are_the_same_however_nodes_are_numbered_and_after_loading(tmp_p
     model.save(tmp_path / "m.ddgk")
     stored, _ = load_model(tmp_path / "m.ddgk")
     np.testing.assert_array_equal(stored.encoders[0].regions(4), encoder.regions(4))
+
+
+@pytest.mark.parametrize(
+    "changes", [{"encoder_drop": 0.3}, {"encoder_patience": 3}, {"encoder_decay": 0.1}], ids=str
+)
+def test_encoders_are_the_same_however_nodes_are_numbered(changes):
+    """What is hidden goes by the canonical order, not by the numbers of nodes."""
+    graph = random_graph(3, labels=True)
+    order = np.random.default_rng(1).permutation(graph.n_nodes)
+    one, other = (encoder_of(g, **changes).source.weights for g in (graph, graph.permuted(order)))
+    assert not np.array_equal(one.table, encoder_of(graph).source.weights.table)
+    np.testing.assert_array_equal(one.table, other.table)
+    np.testing.assert_array_equal(one.output[0], other.output[0])

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from ddgk.errors import ParameterError
-from ddgk.method import CURVE, PRESETS, Method
+from ddgk.method import BEFORE, CURVE, PRESETS, Method
 
 
 def test_presets_are_what_they_say():
@@ -53,6 +53,12 @@ def test_the_authors_average_the_losses_of_their_last_ten_steps():
         ({"rate": 0}, "rate must be a number above 0, not 0"),
         ({"rate": float("nan")}, "rate must be a number above 0"),
         ({"encoder_rate": float("inf")}, "encoder_rate must be a number above 0"),
+        ({"encoder_drop": 1.0}, "encoder_drop must be below 1, not 1.0"),
+        ({"encoder_drop": -0.1}, "encoder_drop must be a number of at least 0"),
+        ({"encoder_decay": -1}, "encoder_decay must be a number of at least 0"),
+        ({"encoder_decay": 100}, "encoder_decay must be below 1 / encoder_rate = 100, not 100"),
+        ({"encoder_patience": -1}, "encoder_patience must be a whole number of at least 0"),
+        ({"encoder_patience": 2.5}, "encoder_patience must be a whole number"),
         ({"smoothing": 1.0}, "smoothing must be below 1"),
         ({"smoothing": -0.1}, "smoothing must be a number of at least 0"),
         ({"curve": ()}, "curve must list steps"),
@@ -85,3 +91,15 @@ def test_coefficients_by_name():
 def test_json_round_trip(preset):
     method = PRESETS[preset].changed(families=("node_labels",), coefficients={"node_labels": 0.5})
     assert Method.from_json(json.loads(json.dumps(method.as_json()))) == method
+
+
+def test_files_from_before_a_parameter_did_what_was_done_then():
+    old = {name: value for name, value in Method().as_json().items() if name not in BEFORE}
+    assert Method.from_json(old) == Method(regions=0)
+    training = Method.from_json(old).encoder_training
+    assert (training.drop, training.decay, training.patience) == (0, 0, 0)
+
+
+def test_the_engine_is_told_how_encoders_are_regularised():
+    training = Method(encoder_drop=0.1, encoder_decay=0.2, encoder_patience=3).encoder_training
+    assert (training.drop, training.decay, training.patience) == (0.1, 0.2, 3)

@@ -81,7 +81,7 @@ def train_encoders(
         first_weights((attending(problem), problem.relation.shape[1]), seed, training)
         for problem, seed in zip(problems, seeds, strict=True)
     ]
-    trained = engine.train_encoders(problems, starts, training)
+    trained = engine.train_encoders(problems, starts, training, seeds)
     encoders = []
     for place, weights in enumerate(trained):
         if not _finite(weights):

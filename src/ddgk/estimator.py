@@ -51,9 +51,10 @@ class DDGK(Transformer):
         How sources are chosen (at random; one from each of as many strata by size; each as far as
         can be from those before; so that every graph is near one, by cheap divergences from a few
         pilots), or which positions of the fitted graphs, or which graphs, they are.
-    relation, dimension, width, depth, encoder_epochs, encoder_rate, scores, reverse, start, rate, \
-curve, window, regions, attention_size, sampled_above, samples, families, coefficients, smoothing, \
-surroundings, reduction, output, baseline, symmetric, precision
+    relation, dimension, width, depth, encoder_epochs, encoder_rate, encoder_drop, encoder_decay, \
+encoder_patience, scores, reverse, start, rate, curve, window, regions, attention_size, \
+sampled_above, samples, families, coefficients, smoothing, surroundings, reduction, output, \
+baseline, symmetric, precision
         The method; None means as the preset says. They are explained at `ddgk.method.Method`.
     directed, self_loops, parallel_edges, weights : str
         Policies for input that is not a simple graph (see `ddgk.graphs.Policies`).
@@ -111,6 +112,9 @@ surroundings, reduction, output, baseline, symmetric, precision
         depth: int | None = None,
         encoder_epochs: int | None = None,
         encoder_rate: float | None = None,
+        encoder_drop: float | None = None,
+        encoder_decay: float | None = None,
+        encoder_patience: int | None = None,
         scores: str | None = None,
         reverse: str | None = None,
         start: str | None = None,
@@ -151,6 +155,9 @@ surroundings, reduction, output, baseline, symmetric, precision
         self.depth = depth
         self.encoder_epochs = encoder_epochs
         self.encoder_rate = encoder_rate
+        self.encoder_drop = encoder_drop
+        self.encoder_decay = encoder_decay
+        self.encoder_patience = encoder_patience
         self.scores = scores
         self.reverse = reverse
         self.start = start

@@ -20,6 +20,15 @@ from ddgk.relations import RELATIONS
 CURVE = (1, 2, 3, 5, 8, 12, 20, 35, 60)
 N_REGIONS, MOST_REGIONS = 16, 4096
 SAMPLED_ABOVE = 6000  # nodes
+# What a file says that is older than the parameter: nothing, and this is what it did.
+BEFORE = {
+    "regions": 0,
+    "encoder_drop": 0.0,
+    "encoder_decay": 0.0,
+    "encoder_patience": 0,
+    "attention_size": 0,
+    "sampled_above": 2**31,
+}
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "relation": tuple(RELATIONS),
@@ -46,6 +55,16 @@ class Method:
         Of the encoder: d, h (None: 4 d) and L.
     encoder_epochs, encoder_rate : int, float
         Adam steps of an encoder, and their rate.
+    encoder_drop : float
+        Share of the relation's nonzero entries that an encoder does not see in an epoch, others in
+        each; 0: it sees all.
+    encoder_decay : float
+        Decay of an encoder's weights, but for biases: each step takes encoder_rate * encoder_decay
+        of them away (AdamW).
+    encoder_patience : int
+        Hold out a tenth of the entries, and end the training of an encoder when the loss on them
+        has not improved for so many epochs; the best weights are kept. 0: use all entries and all
+        epochs.
     scores : {"linear", "tanh"}
         What the encoder's last layer puts out.
     reverse : {"tied", "free"}
@@ -101,6 +120,9 @@ class Method:
     depth: int = 4
     encoder_epochs: int = 600
     encoder_rate: float = 0.01
+    encoder_drop: float = 0.0
+    encoder_decay: float = 0.0
+    encoder_patience: int = 0
     scores: str = "linear"
     reverse: str = "tied"
     start: str = "equivariant"
@@ -130,15 +152,23 @@ class Method:
             _require(name, getattr(self, name), int, minimum=1)
         if self.width is not None:
             _require("width", self.width, int, minimum=1)
-        for name in ("encoder_epochs", "regions", "attention_size", "sampled_above"):
+        whole = ("encoder_epochs", "encoder_patience", "regions", "attention_size", "sampled_above")
+        for name in whole:
             _require(name, getattr(self, name), int, minimum=0)
         if self.regions > MOST_REGIONS:
             raise ParameterError(f"regions must be at most {MOST_REGIONS}, not {self.regions}")
         for name in ("encoder_rate", "rate"):
             _require(name, getattr(self, name), (int, float), above=0)
-        _require("smoothing", self.smoothing, (int, float), minimum=0)
-        if self.smoothing >= 1:
-            raise ParameterError(f"smoothing must be below 1, not {self.smoothing!r}")
+        for name in ("encoder_drop", "encoder_decay", "smoothing"):
+            _require(name, getattr(self, name), (int, float), minimum=0)
+        for name in ("encoder_drop", "smoothing"):
+            if getattr(self, name) >= 1:
+                raise ParameterError(f"{name} must be below 1, not {getattr(self, name)!r}")
+        if self.encoder_rate * self.encoder_decay >= 1:
+            raise ParameterError(
+                f"encoder_decay must be below 1 / encoder_rate = {1 / self.encoder_rate:g}, "
+                f"not {self.encoder_decay!r}"
+            )
         if self.symmetric not in (True, False):
             raise ParameterError(f"symmetric must be True or False, not {self.symmetric!r}")
         self._check_curve()
@@ -228,6 +258,9 @@ class Method:
             epochs=self.encoder_epochs,
             rate=self.encoder_rate,
             scores=self.scores,  # type: ignore[arg-type]
+            drop=self.encoder_drop,
+            decay=self.encoder_decay,
+            patience=self.encoder_patience,
         )
 
     def pair_training(self, families: tuple[str, ...]) -> PairTraining:
@@ -252,8 +285,7 @@ class Method:
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Method:
         """Undo `as_json`."""
-        # Files from before there were regions and samples have none.
-        given = {"regions": 0, "sampled_above": 2**31} | dict(values)
+        given = BEFORE | dict(values)
         for name in ("curve", "families"):
             if isinstance(given.get(name), list):
                 given[name] = tuple(given[name])

@@ -16,6 +16,7 @@ sign of the gradient; with rate = ln(3) / 2, scores (-rate, rate) give attention
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import exp, log, sqrt
 
 import numpy as np
@@ -23,6 +24,7 @@ import pytest
 
 from ddgk.divergence import Scorer
 from ddgk.encoder import Encoder
+from ddgk.engine.hiding import held_entries
 from ddgk.engine.problem import (
     EncoderTraining,
     FamilyArrays,
@@ -154,6 +156,18 @@ def test_labels(engine64):
     assert smoothed.channels[1, 2] == pytest.approx(-log(0.9 * 3 / 4 + 0.05), abs=1e-6)
 
 
+def one_step(engine, seed=0, **changes) -> Weights:
+    start = Weights(
+        np.array([[1.0], [-1.0]]),
+        ((np.array([[LN3 / 2]]), np.array([0.0])),),
+        (np.array([[2 * LN3, 0.0]]), np.array([LN3, LN3])),
+    )
+    plain = EncoderTraining(dimension=1, width=1, depth=1, epochs=1, rate=0.1, scores="linear")
+    problem = Problem(EDGE, np.ones(2), np.ones(2))
+    (trained,) = engine.train_encoders([problem], [start], replace(plain, **changes), [seed])
+    return trained
+
+
 def test_encoder_step(engine64):
     """One Adam step of an encoder of the edge.
 
@@ -166,19 +180,54 @@ def test_encoder_step(engine64):
     positive; so dE = (+, -), dW_1 = E . that = +, db_1 = +. Every parameter moves by the rate
     against its sign.
     """
-    start = Weights(
-        np.array([[1.0], [-1.0]]),
-        ((np.array([[LN3 / 2]]), np.array([0.0])),),
-        (np.array([[2 * LN3, 0.0]]), np.array([LN3, LN3])),
-    )
-    settings = EncoderTraining(dimension=1, width=1, depth=1, epochs=1, rate=0.1, scores="linear")
-    problem = Problem(EDGE, np.ones(2), np.ones(2))
-    (trained,) = engine64.train_encoders([problem], [start], settings)
+    trained = one_step(engine64)
     assert trained.table == pytest.approx(np.array([[0.9], [-0.9]]), abs=1e-6)
     assert trained.hidden[0][0] == pytest.approx(np.array([[LN3 / 2 - 0.1]]), abs=1e-6)
     assert trained.hidden[0][1] == pytest.approx(np.array([-0.1]), abs=1e-6)
     assert trained.output[0] == pytest.approx(np.array([[2 * LN3 - 0.1, 0.1]]), abs=1e-6)
     assert trained.output[1] == pytest.approx(np.array([LN3 - 0.1] * 2), abs=1e-6)
+
+
+def test_encoder_step_with_decay(engine64):
+    """The same step with decay 2: at rate .1, weights are first taken times .8; biases are not."""
+    trained = one_step(engine64, decay=2.0)
+    assert trained.table == pytest.approx(np.array([[0.7], [-0.7]]), abs=1e-6)
+    assert trained.hidden[0][0] == pytest.approx(np.array([[0.4 * LN3 - 0.1]]), abs=1e-6)
+    assert trained.hidden[0][1] == pytest.approx(np.array([-0.1]), abs=1e-6)
+    assert trained.output[0] == pytest.approx(np.array([[1.6 * LN3 - 0.1, 0.1]]), abs=1e-6)
+    assert trained.output[1] == pytest.approx(np.array([LN3 - 0.1] * 2), abs=1e-6)
+
+
+def test_encoder_step_with_all_edges_hidden(engine64):
+    """The same step, and no edge seen: dL/dZ = s / 2 on the diagonal, 0 beside it.
+
+    db_o = (9/20, 3/8); dW_o = 1/2 (9/20, -3/8); dX_1 = 2 ln 3 (9/20, 0): the row of node 1 in the
+    table has nothing to learn from, since the column it sees does not depend on it. It stays.
+    Taken for non-edges, the entries beside the diagonal would have moved it: dX_1 of node 1 were
+    2 ln 3 (1/8).
+    """
+    trained = one_step(engine64, drop=0.999999)
+    assert trained.table == pytest.approx(np.array([[0.9], [-1.0]]), abs=1e-6)
+    assert trained.hidden[0][0] == pytest.approx(np.array([[LN3 / 2 - 0.1]]), abs=1e-6)
+    assert trained.output[0] == pytest.approx(np.array([[2 * LN3 - 0.1, 0.1]]), abs=1e-6)
+    assert trained.output[1] == pytest.approx(np.array([LN3 - 0.1] * 2), abs=1e-6)
+
+
+def test_encoder_that_gets_worse_returns_its_start(engine64):
+    """The same step with the entry (1, 1) held out, a non-edge.
+
+        dL/dZ = (s - B) / 3 = [[3/10, -1/12], [-1/6, 0]]
+    db_o = (2/15, -1/12), dW_o = 1/2 (7/15, -1/12), dE = (+, -), dW_1 = +, db_1 = +. At rate .1
+    node 1 goes to X_1 = tanh(-.9 (ln(3)/2 - .1) - .1) = -.46 and Z(1, 1) to .1 X_1 + ln 3 + .1,
+    more than ln 3: the non-edge costs more than before. So the start is best.
+    """
+    patient = EncoderTraining(1, 1, 1, 1, 0.1, "linear", patience=1)
+    only = [[False, False], [False, True]]
+    seed = next(s for s in range(1000) if held_entries((2, 2), s, patient).tolist() == only)
+    for epochs in (1, 50):
+        trained = one_step(engine64, seed, epochs=epochs, patience=1)
+        assert trained.table.tolist() == [[1.0], [-1.0]]
+        assert trained.output[1].tolist() == [LN3, LN3]
 
 
 def test_divergence_and_its_baseline(engine64):

@@ -22,6 +22,9 @@ OPTIONS = {
     "depth": [1],
     "encoder_epochs": [10],
     "encoder_rate": [0.05],
+    "encoder_drop": [0.2],
+    "encoder_decay": [0.1],
+    "encoder_patience": [5],
     "scores": ["tanh"],
     "reverse": ["free"],
     "start": ["glorot"],
@@ -158,7 +161,8 @@ def test_shares_of_a_sum_add_up_to_it_whatever_the_size(reduction):
 )
 def test_odd_graphs_work_as_target_and_as_source(graph):
     ring = Graph(5, [(i, (i + 1) % 5) for i in range(5)])
-    for settings in ({}, {"reverse": "free"}, {"relation": "closeness"}):
+    hiding = {"encoder_drop": 0.5, "encoder_patience": 3}
+    for settings in ({}, {"reverse": "free"}, {"relation": "closeness"}, hiding):
         model = DDGK(**{**QUICK, **settings}).fit([graph, ring])
         found = model.transform([graph, ring])
         assert np.isfinite(found).all()
@@ -185,6 +189,8 @@ def test_divergence_to_infinity_names_the_pair():
     ring, star = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)], name="ring"), Graph(3, [(0, 1)])
     with pytest.raises(NonFiniteLossError, match=r"encoder of graph 0 \('ring'\) diverged"):
         DDGK(**{**QUICK, "encoder_rate": 1e38}).fit([ring, star])
+    with pytest.raises(NonFiniteLossError, match=r"encoder of graph 0 \('ring'\) diverged"):
+        DDGK(**{**QUICK, "encoder_rate": 1e38, "encoder_patience": 5}).fit([ring, star])
     with pytest.raises(NonFiniteLossError, match=r"target graph \d.* against source graph 0.*rate"):
         DDGK(**{**QUICK, "rate": 1e38, "reduction": "sum", "start": "glorot"}).fit_transform(
             [ring, star]

@@ -8,6 +8,7 @@ import pytest
 
 import ddgk
 from ddgk.errors import RunError
+from ddgk.method import BEFORE
 from specimens import contents
 
 pytestmark = pytest.mark.usefixtures("small_tiles")
@@ -34,6 +35,18 @@ def test_another_configuration_is_refused_and_nothing_touched(
     with pytest.raises(RunError, match=f"another configuration: .*{message}"):
         make(**changes).fit_transform(example.graphs, run=tmp_path)
     assert contents(tmp_path) == before
+
+
+def test_a_run_from_before_a_parameter_goes_on(make, example, tmp_path):
+    make(regions=0).fit_transform(example.graphs, run=tmp_path)
+    path = tmp_path / "manifest.json"
+    manifest = json.loads(path.read_text())
+    for name in BEFORE:
+        del manifest["identity"]["method"][name]
+    path.write_text(json.dumps(manifest))
+    make(regions=0).fit_transform(example.graphs, run=tmp_path)
+    with pytest.raises(RunError, match=r"encoder_drop is 0\.0 there and 0\.5 here"):
+        make(regions=0, encoder_drop=0.5).fit_transform(example.graphs, run=tmp_path)
 
 
 def test_another_engine_another_model_and_other_graphs_are_refused(make, example, tmp_path):

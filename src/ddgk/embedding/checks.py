@@ -7,6 +7,7 @@ from importlib.metadata import version
 from typing import Any
 
 from ddgk.errors import RunError
+from ddgk.method import BEFORE
 from ddgk.store.files import Folder
 from ddgk.store.manifest import Manifest
 from ddgk.store.run import Run
@@ -25,6 +26,8 @@ def refuse_other_identity(folder: Folder, there: dict[str, Any], here: dict[str,
 def _differences(there: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
     for name, value in here.items():
         theirs = there.get(name)
+        if name == "method" and isinstance(theirs, dict):
+            theirs = BEFORE | theirs
         if theirs == value:
             continue
         if name == "method" and isinstance(theirs, dict):

@@ -105,7 +105,11 @@ class Source:
 
 @dataclass(frozen=True)
 class EncoderTraining:
-    """How an encoder is built and trained: d, h, L, tau, alpha."""
+    """How an encoder is built and trained: d, h, L, tau, alpha.
+
+    drop: the share of nonzero entries hidden in an epoch. decay: of the weights, per unit of the
+    rate. patience: for how many epochs the loss held out may not improve; 0: nothing is held out.
+    """
 
     dimension: int
     width: int
@@ -113,6 +117,14 @@ class EncoderTraining:
     epochs: int
     rate: float
     scores: Scores
+    drop: float = 0.0
+    decay: float = 0.0
+    patience: int = 0
+
+    @property
+    def hides(self) -> bool:
+        """Say whether some entries do not train."""
+        return self.drop > 0 or self.patience > 0
 
 
 @dataclass(frozen=True)
@@ -169,9 +181,16 @@ class Engine(Protocol):
     """What every engine does. Results never depend on what else is in a call."""
 
     def train_encoders(
-        self, problems: Sequence[Problem], starts: Sequence[Weights], training: EncoderTraining
+        self,
+        problems: Sequence[Problem],
+        starts: Sequence[Weights],
+        training: EncoderTraining,
+        seeds: Sequence[int] = (),
     ) -> list[Weights]:
-        """Train one encoder per problem, each from its start."""
+        """Train one encoder per problem, each from its start.
+
+        seeds: what is hidden from each is drawn from; needed only where the training hides any.
+        """
         ...
 
     def score_pairs(

@@ -79,9 +79,13 @@ def glorot_limit(rows: int, columns: int) -> float:
     return float(np.sqrt(6.0 / (rows + columns)))
 
 
-def uniform(seed: int, stream: int, rows: int, columns: int) -> NDArray[np.float64]:
-    """Hash (seed, stream, row, column) to 53 bits in (0, 1). Returns (rows, columns)."""
-    row, column = (np.arange(size, dtype=np.uint64) for size in (rows, columns))
+def uniform(seed: int, stream: int, rows: int, columns: int, first: int = 0) -> NDArray[np.float64]:
+    """Hash (seed, stream, row, column) to 53 bits in (0, 1). Returns (rows, columns).
+
+    first: the number of the first row.
+    """
+    row = np.arange(first, first + rows, dtype=np.uint64)
+    column = np.arange(columns, dtype=np.uint64)
     by_row = scramble(stream_base(seed, stream) + row)
     words = scramble(by_row[:, np.newaxis] ^ column)
     return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53

@@ -18,7 +18,9 @@ from scipy import sparse
 from torch import Tensor
 
 from ddgk.engine.batches import attending, in_lanes, lane_count, pair_shape, stacked
-from ddgk.engine.equations import Layers, adam, encode, entry_costs
+from ddgk.engine.descent import Entries, descend
+from ddgk.engine.equations import Layers, adam
+from ddgk.engine.hiding import drawing_seeds, held_entries, shown_entries
 from ddgk.engine.passes import (
     Batch,
     Family,
@@ -55,13 +57,17 @@ class TorchEngine:
     threads: int = 1
 
     def train_encoders(
-        self, problems: Sequence[Problem], starts: Sequence[Weights], training: EncoderTraining
+        self,
+        problems: Sequence[Problem],
+        starts: Sequence[Weights],
+        training: EncoderTraining,
+        seeds: Sequence[int] = (),
     ) -> list[Weights]:
         """Train encoders by full-batch Adam on the mean binary cross-entropy (paper eq. 4)."""
+        tasks = list(zip(problems, starts, drawing_seeds(seeds, problems, training), strict=True))
 
         def train(shape: tuple[int, ...], positions: list[int]) -> list[Weights]:
-            chosen = [problems[i] for i in positions]
-            return self._train_lanes(shape, chosen, [starts[i] for i in positions], training)
+            return self._train_lanes(shape, [tasks[i] for i in positions], training)
 
         return self._in_batches([(*p.relation.shape, attending(p)) for p in problems], train)
 
@@ -103,29 +109,31 @@ class TorchEngine:
     def _train_lanes(
         self,
         shape: tuple[int, ...],
-        problems: Sequence[Problem],
-        starts: Sequence[Weights],
+        tasks: Sequence[tuple[Problem, Weights, int]],
         training: EncoderTraining,
     ) -> list[Weights]:
         lanes = lane_count(*shape)
         n_units, n_nodes, n_rows = shape
+        starts = [start for _, start, _ in tasks]
         table, layers = self._stacked_weights(starts, lanes, (n_rows, n_nodes))
-        relation = self._stack([p.dense_relation() for p in problems], lanes, n_units, n_nodes)
-        real = self._stack([np.ones(p.relation.shape) for p in problems], lanes, n_units, n_nodes)
-        gathers = self._join([p.gathers for p in problems], lanes, n_units, n_rows)
-        count = at_least_one(real.sum((-1, -2)))
+        drawn = [(problem.dense_relation(), seed) for problem, _, seed in tasks]
 
-        parameters = [table, *(t for layer in layers.hidden for t in layer), *layers.output]
-        moments = _moments(parameters)
-        for step in range(1, training.epochs + 1):
-            inputs = table if gathers is None else gathers @ table
-            edge, non_edge = entry_costs(encode(inputs, layers, training.scores))
-            loss = (real * (relation * edge + (1 - relation) * non_edge)).sum((-1, -2)) / count
-            gradients = torch.autograd.grad(loss.sum(), parameters)
-            adam(parameters, gradients, moments, step, training.rate)
+        def shown(epoch: int) -> Tensor:
+            masks = [shown_entries(given, seed, epoch, training) for given, seed in drawn]
+            return self._stack(masks, lanes, n_units, n_nodes)
+
+        held = [held_entries(given.shape, seed, training) for given, seed in drawn]
+        entries = Entries(
+            len(tasks),
+            self._stack([given for given, _ in drawn], lanes, n_units, n_nodes),
+            shown,
+            self._stack(held, lanes, n_units, n_nodes),
+            self._join([problem.gathers for problem, _, _ in tasks], lanes, n_units, n_rows),
+        )
+        descend(table, layers, entries, training)
         return [
             _lane_weights(lane, (attending(p), p.relation.shape[1]), table, layers)
-            for lane, p in enumerate(problems)
+            for lane, (p, _, _) in enumerate(tasks)
         ]
 
     def _score_lanes(

@@ -13,6 +13,7 @@ from ddgk.engine.fused.compiling import announce
 from ddgk.engine.fused.groups import Call, plan_groups
 from ddgk.engine.fused.pairs import train_group
 from ddgk.engine.fused.sources import train_encoder, train_network
+from ddgk.engine.hiding import drawing_seeds
 from ddgk.engine.problem import EncoderTraining, Outcome, PairTraining, Problem, Source, Weights
 
 Task = TypeVar("Task")
@@ -31,12 +32,16 @@ class FusedEngine:
     threads: int = 1
 
     def train_encoders(
-        self, problems: Sequence[Problem], starts: Sequence[Weights], training: EncoderTraining
+        self,
+        problems: Sequence[Problem],
+        starts: Sequence[Weights],
+        training: EncoderTraining,
+        seeds: Sequence[int] = (),
     ) -> list[Weights]:
         """Train encoders by full-batch Adam on the mean binary cross-entropy (paper eq. 4)."""
         announce(train_network, train_group)
         precision = np.dtype(self.precision)
-        tasks = list(zip(problems, starts, strict=True))
+        tasks = list(zip(problems, starts, drawing_seeds(seeds, problems, training), strict=True))
         return self._all(lambda task: train_encoder(*task, training, precision), tasks)
 
     def score_pairs(

@@ -96,3 +96,10 @@ def clear(array: Any) -> None:
     """Fill a flat array with zeros."""
     for entry in range(len(array)):
         array[entry] = 0
+
+
+@compiled
+def copy(array: Any, other: Any) -> None:
+    """Copy a flat array into another of its length."""
+    for entry in range(len(array)):
+        other[entry] = array[entry]

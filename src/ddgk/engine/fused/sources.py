@@ -11,6 +11,7 @@ from ddgk.engine.fused.attention import adam_pace, train_all
 from ddgk.engine.fused.compiling import compiled, entrance
 from ddgk.engine.fused.decoding import score, score_back
 from ddgk.engine.fused.functions import hyperbolic_tangent, sigmoid
+from ddgk.engine.fused.hiding import draw_hidden, held_cost, hide, pack_hiding
 from ddgk.engine.fused.lanes import LANES, fma, load, store
 from ddgk.engine.fused.layers import (
     BLOCK,
@@ -21,20 +22,22 @@ from ddgk.engine.fused.layers import (
     set_column,
 )
 from ddgk.engine.fused.packing import in_rows, pack_entries, pack_join, pack_network
-from ddgk.engine.fused.relayout import clear, place_relation
+from ddgk.engine.fused.relayout import clear, copy, place_relation
 from ddgk.engine.problem import EPSILON, EncoderTraining, Problem, Weights
 
 
 @compiled
 def encoder_slopes(
-    scores: Any, relation: Any, factors: Any, first: int, last: int, n_nodes: int, bends: bool
+    scores: Any, relation: Any, factors: Any, rows: Any, n_nodes: int, bends: bool
 ) -> None:
     """Y becomes dL/dY = f_i (s(Z) - B), Z = Y; or, if it bends, Z = tanh(Y) and that (1 - Z^2).
 
-    factors: 1 / (number of entries), 0 where there is no unit, (all rows) lanes.
+    factors: 1 / (number of entries), 0 where there is no unit, (all rows) lanes. rows: (first,
+    last, what all factors are multiplied by).
     """
+    first, last, scale = rows
     for i in range(first, last):
-        factor = load(factors, i * LANES)
+        factor = load(factors, i * LANES) * scale
         for j in range(n_nodes):
             here = ((i - first) * n_nodes + j) * LANES
             y = load(scores, here)
@@ -91,12 +94,35 @@ def read_inputs_back(slopes: Any, gathers: Any, gradients: Any, rows: Any, shape
                     gradients[other] += values[k] * slopes[i * step + j * LANES + lane]
 
 
+@compiled
+def decay_weights(parameters: Any, sizes: Any, share: float) -> None:
+    """W <- (1 - share) W, for the table and the matrices; biases stay.
+
+    parameters, sizes: see `train_network`.
+    """
+    _, n_nodes, n_inputs, top, depth, output_at, network_at = sizes
+    kept = 1.0 - share
+    for entry in range(output_at):
+        parameters[entry] *= kept
+    for node in range(n_nodes):
+        row = output_at + node * (top + 1)
+        for entry in range(row, row + top):
+            parameters[entry] *= kept
+    at = network_at
+    for _layer in range(depth):
+        for entry in range(at, at + n_inputs * top):
+            parameters[entry] *= kept
+        at += (n_inputs + 1) * top
+        n_inputs = top
+
+
 @entrance
 def train_network(
     trained: Any,
     related: Any,
     gathers: Any,
     factors: Any,
+    hiding: Any,
     sizes: Any,
     settings: Any,
     scratch: Any,
@@ -106,12 +132,12 @@ def train_network(
     trained: three arrays of one layout (parameters, means, squares): the table, (its rows, d)
     lanes, then (W_o^T | b_o), (n_nodes, h + 1), then the hidden layers, as numbers.
     sizes: (rows, n_nodes, d, h, L, where the output starts, where the network starts).
-    settings: (epochs, rate, bends). scratch: gradients, hidden, slopes, scores, relation block,
-    network, network gradients, output, output gradients.
+    settings: (epochs, rate, bends, hides, decay, patience). hiding: see `Hiding`. scratch:
+    gradients, hidden, slopes, scores, relation block, the best parameters (empty without patience).
     """
     rows, n_nodes, dimension, top, depth, output_at, network_at = sizes
-    epochs, rate, bends = settings
-    gradients, hidden, slopes, scores, relation = scratch
+    epochs, rate, bends, hides, decay, patience = settings
+    gradients, hidden, slopes, scores, relation, best = scratch
     parameters = trained[0]
     wide = max(dimension, top) + 1
     shape = (dimension, top, depth, wide, BLOCK)
@@ -120,8 +146,16 @@ def train_network(
     step = wide * LANES
     network, output = parameters[network_at:], parameters[output_at:network_at]
     network_slopes, output_slopes = gradients[network_at:], gradients[output_at:network_at]
-    for epoch in range(epochs):
+    n_held = len(hiding.held.places)
+    n_entries = (len(related.starts) - 1) * n_nodes
+    lowest, waited, scale = np.inf, 0, 1.0
+    # With patience, the weights after the last step are looked at too.
+    for epoch in range(epochs + 1 if patience > 0 else epochs):
         clear(gradients)
+        cost = 0.0
+        if hides:
+            n_hidden = draw_hidden(related, hiding, epoch)
+            scale = n_entries / max(n_entries - n_held - n_hidden, 1)
         for first in range(0, rows, BLOCK):
             last = min(first + BLOCK, rows)
             n_rows = last - first
@@ -130,8 +164,11 @@ def train_network(
             set_column(hidden, top, n_rows, step, top_at)
             score((hidden, top_at), step, output, scores, (n_rows, known, n_nodes), True)
             place_relation(related, relation, first, last, n_nodes, False)
-            encoder_slopes(scores, relation, factors, first, last, n_nodes, bends)
+            cost += held_cost(scores, relation, hiding.held, first, last, n_nodes, bends)
+            encoder_slopes(scores, relation, factors, (first, last, scale), n_nodes, bends)
             place_relation(related, relation, first, last, n_nodes, True)
+            if hides:
+                hide(scores, related, hiding, first, last, n_nodes)
             score_back(
                 scores,
                 (hidden, top_at),
@@ -147,14 +184,27 @@ def train_network(
             backward(hidden, slopes, network, n_rows, shape)
             add_weight_gradients(hidden, slopes, network_slopes, n_rows, shape)
             read_inputs_back(slopes, gathers, gradients, (first, last), (dimension, step))
+        if patience > 0:
+            # What is not finite must come to light; with nothing to go by, the latest is the best.
+            if cost < lowest or not np.isfinite(cost) or n_held == 0:
+                lowest, waited = cost, 0
+                copy(parameters, best)
+            else:
+                waited += 1
+            if waited >= patience or epoch == epochs:
+                break
+        if decay > 0:
+            decay_weights(parameters, sizes, rate * decay)
         pace = adam_pace(rate, epoch + 1, EPSILON)
         train_all(trained, gradients, pace)
+    if patience > 0:
+        copy(best, parameters)
 
 
 def train_encoder(
-    problem: Problem, start: Weights, training: EncoderTraining, precision: Any
+    problem: Problem, start: Weights, seed: int, training: EncoderTraining, precision: Any
 ) -> Weights:
-    """Train one encoder from its start."""
+    """Train one encoder from its start; what is hidden from it is drawn from the seed."""
     n_units, n_nodes = problem.relation.shape
     top = len(start.output[0])
     dimension, depth = start.table.shape[1], len(start.hidden)
@@ -176,14 +226,25 @@ def train_encoder(
         aligned(depth + 1, BLOCK, wide, LANES, precision=precision),
         aligned(BLOCK, n_nodes, LANES, precision=precision),
         aligned(BLOCK, n_nodes, LANES, precision=precision),
+        aligned(size if training.patience else 0, precision=precision),
     )
+    related = pack_entries(problem.relation, precision)
+    shape = problem.relation.shape
     train_network(
         trained,
-        pack_entries(problem.relation, precision),
+        related,
         pack_join(problem.gathers, precision),
         in_rows(np.full(n_units, 1.0 / (n_units * n_nodes)), precision),
+        pack_hiding(shape, len(related.places), seed, training, precision),
         (rows, n_nodes, dimension, top, depth, output_at, network_at),
-        (training.epochs, float(training.rate), training.scores == "tanh"),
+        (
+            training.epochs,
+            float(training.rate),
+            training.scores == "tanh",
+            training.hides,
+            float(training.decay),
+            training.patience,
+        ),
         scratch,
     )
     return _unpack(parameters.astype(np.float64), start, output_at, network_at)

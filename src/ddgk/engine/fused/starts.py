@@ -13,6 +13,13 @@ from ddgk.hashing import scramble
 scramble_word = inlined(scramble)
 
 
+@inlined
+def uniform_number(base: Any, row: int, column: int) -> float:
+    """Hash a place of a stream to 53 bits in (0, 1)."""
+    word = scramble_word(scramble_word(base + np.uint64(row)) ^ np.uint64(column))
+    return (np.float64(word >> np.uint64(11)) + 0.5) * 2.0**-53
+
+
 @entrance
 def draw_into(
     lanes: Any, lane: int, alone: bool, flipped: bool, shape: Any, base: Any, limit: float
@@ -27,6 +34,5 @@ def draw_into(
         row, own = (unit // LANES, unit % LANES) if alone else (unit, lane)
         for column in range(n_columns):
             first, second = (column, unit) if flipped else (unit, column)
-            word = scramble_word(scramble_word(base + np.uint64(first)) ^ np.uint64(second))
-            number = (np.float64(word >> np.uint64(11)) + 0.5) * 2.0**-53
+            number = uniform_number(base, first, second)
             lanes[(row * width + column) * LANES + own] = limit * (2.0 * number - 1.0)

@@ -52,12 +52,12 @@ def test_kinds_have_their_known_shapes():
     assert degrees["barabasi_albert"].min() == 5
     assert degrees["barabasi_albert"].max() > 100
     assert degrees["watts_strogatz"].max() < 20
-    for name in ("stochastic_blocks", "random_geometric"):  # Poisson: variance and mean agree
+    for name in ("blocks", "geometric"):  # Poisson: variance and mean agree
         assert degrees[name].var() == pytest.approx(10, rel=0.2)
     clustering = {n: networkx.average_clustering(to_networkx(g)) for n, g in graphs.items()}
-    assert clustering["random_geometric"] == pytest.approx(0.5865, abs=0.03)  # 1 - 3 sqrt(3) / 4 pi
+    assert clustering["geometric"] == pytest.approx(0.5865, abs=0.03)  # 1 - 3 sqrt(3) / 4 pi
     assert clustering["watts_strogatz"] == pytest.approx(2 / 3 * 0.9**3, abs=0.05)
-    assert clustering["stochastic_blocks"] < 0.03
+    assert clustering["blocks"] < 0.03
 
 
 def test_small_worlds_keep_most_of_their_ring():

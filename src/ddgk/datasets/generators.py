@@ -101,7 +101,7 @@ def stochastic_blocks(n_nodes: int, seed: int = 0) -> Graph:
             drawn = generator.choice(n_pairs, n_drawn, replace=False, shuffle=False)
             rows, columns = _triangle(drawn) if one == other else np.divmod(drawn, width)
             parts.append(np.column_stack([borders[one] + rows, borders[other] + columns]))
-    return Graph(n_nodes, np.concatenate(parts), name=f"stochastic_blocks-{n_nodes}-{seed}")
+    return Graph(n_nodes, np.concatenate(parts), name=f"blocks-{n_nodes}-{seed}")
 
 
 def random_geometric(n_nodes: int, seed: int = 0) -> Graph:
@@ -119,7 +119,7 @@ def random_geometric(n_nodes: int, seed: int = 0) -> Graph:
     points = np.random.default_rng(seed).random((n_nodes, 2))
     radius = math.sqrt(MEAN_DEGREE / (math.pi * (n_nodes - 1)))
     edges = cKDTree(points, boxsize=1.0).query_pairs(radius, output_type="ndarray")
-    return Graph(n_nodes, edges, name=f"random_geometric-{n_nodes}-{seed}")
+    return Graph(n_nodes, edges, name=f"geometric-{n_nodes}-{seed}")
 
 
 def configuration_model(n_nodes: int, seed: int = 0, *, degrees: ArrayLike) -> Graph:
@@ -153,7 +153,7 @@ def configuration_model(n_nodes: int, seed: int = 0, *, degrees: ArrayLike) -> G
     near, far = ends[: len(ends) // 2], ends[len(ends) // 2 : 2 * (len(ends) // 2)]
     kept = ~_repeated(n_nodes, near, far, np.zeros(len(near), dtype=bool))
     edges = np.column_stack([near, far])[kept]
-    return Graph(n_nodes, edges, name=f"configuration_model-{n_nodes}-{seed}")
+    return Graph(n_nodes, edges, name=f"configuration-{n_nodes}-{seed}")
 
 
 def thinned(graph: Graph, n_edges: int, seed: int = 0) -> Graph:
@@ -185,9 +185,9 @@ def generators(degrees: ArrayLike) -> dict[str, Callable[[int, int], Graph]]:
     return {
         "barabasi_albert": barabasi_albert,
         "watts_strogatz": watts_strogatz,
-        "stochastic_blocks": stochastic_blocks,
-        "random_geometric": random_geometric,
-        "configuration_model": like_degrees,
+        "blocks": stochastic_blocks,
+        "geometric": random_geometric,
+        "configuration": like_degrees,
     }
 
 

@@ -95,23 +95,24 @@ def _quadrature(joined: Any, probes: Array) -> tuple[Array, Array]:
 
     joined: I - L, sparse, (n, n); probes: (n, n_probes). Returns two of (n_probes * n_steps,).
     """
+    from scipy.linalg import eigh_tridiagonal
+
     n_probes = probes.shape[1]
-    matrices = np.zeros((n_probes, N_STEPS, N_STEPS))
-    before, size = np.zeros_like(probes), np.linalg.norm(probes, axis=0)
-    now, beta = probes / size, np.zeros(n_probes)
+    diagonal, beside = np.zeros((N_STEPS, n_probes)), np.zeros((N_STEPS, n_probes))
+    before, beta = np.zeros_like(probes), np.zeros(n_probes)
+    now = probes / np.linalg.norm(probes, axis=0)
     for step in range(N_STEPS):
         # No orthogonalisation: copies of Ritz values share the mass of one, and sums stay right.
         after = -(joined @ now) - beta * before
-        alpha = np.einsum("ij,ij->j", after, now)
-        after -= alpha * now
+        diagonal[step] = np.einsum("ij,ij->j", after, now)
+        after -= diagonal[step] * now
         beta = np.linalg.norm(after, axis=0)
         beta[beta < SMALLEST] = 0.0  # the vectors seen so far are all there are
-        matrices[:, step, step] = alpha
-        if step + 1 < N_STEPS:
-            matrices[:, step, step + 1] = matrices[:, step + 1, step] = beta
+        beside[step] = beta
         before, now = now, np.divide(after, beta, out=np.zeros_like(after), where=beta > 0)
-    values, vectors = np.linalg.eigh(matrices)
-    return values.ravel(), (vectors[:, 0, :] ** 2).ravel() / n_probes
+    found = [eigh_tridiagonal(d, b[:-1]) for d, b in zip(diagonal.T, beside.T, strict=True)]
+    weights = np.concatenate([vectors[0] ** 2 for _, vectors in found]) / n_probes
+    return np.concatenate([values for values, _ in found]), weights
 
 
 def _calibrate(values: Array, weights: Array, moments: Array) -> Array:

@@ -62,7 +62,18 @@ def test_degrees_of_a_real_network(data_folder, monkeypatch):
 def test_neighbours_are_others_by_standardised_columns():
     columns = [[0.0, 0.0], [60.0, 0.0], [0.0, 1.0], [100.0, 1.0]]
     assert nearest(columns).tolist() == [1, 0, 0, 1]
-    assert nearest([[0.0], [0.1], [5.0], [9.0]]).tolist() == [1, 0, 1, 2]
+    assert nearest([[0.0], [0.1], [5.0], [9.0]]).tolist() == [1, 0, 3, 2]
+
+
+def test_what_counts_foretell_is_taken_out():
+    graphs = make_universe(SMALL).graphs
+    n, m = np.log([[graph.n_nodes, graph.n_edges] for graph in graphs]).T
+    own = np.random.default_rng(0).normal(size=len(graphs))
+    columns = np.column_stack([3 * n - m, n + 5, np.ones(len(n)), own + 100 * n])
+    left = families.without_counts(columns, graphs)
+    assert not left[:, :3].any()
+    assert left[:, 3].std() > 0.01
+    assert np.abs([left[:, 3] @ (n - n.mean()), left[:, 3] @ (m - m.mean())]).max() < 1e-6
 
 
 def test_shares_and_confusions():

@@ -40,6 +40,7 @@ SOURCE_SIZES = (100, 200)
 # Some generators always give the same number of edges a node, which would give them away.
 MEAN_DEGREES = (9.0, 9.4)
 MOST_LISTED = 3
+SMALLEST = 1e-9
 
 # Summed, since means over all pairs of nodes have gradients below the optimiser's smallest step.
 METHOD: dict[str, Any] = {"families": "none", "reduction": "sum", "baseline": "none"}
@@ -169,6 +170,20 @@ def describe_by_divergences(
     return scaled
 
 
+def without_counts(columns: Array, graphs: Sequence[Graph]) -> Array:
+    """Return standardised columns less what numbers of nodes and edges foretell of them.
+
+    That is their least-squares fit on the logarithms of both: every loss grows with the edges a
+    node has, and so do all columns together. Returns the same shape, (n_graphs, n_columns).
+    """
+    counts = np.log([[graph.n_nodes, graph.n_edges] for graph in graphs])
+    known = np.column_stack([np.ones(len(graphs)), counts])
+    values = Statistics.of(columns).standardise(columns)
+    left = values - known @ np.linalg.lstsq(known, values, rcond=None)[0]
+    left[:, left.std(axis=0) < SMALLEST] = 0.0  # rounding, which must not be made large
+    return left
+
+
 def nearest(columns: ArrayLike) -> NDArray[np.int64]:
     """Return the nearest other row of each, by standardised columns, (n_rows,)."""
     apart = distances(Statistics.of(columns).standardise(columns))
@@ -202,6 +217,8 @@ def compare(
     for way, describe in ways.items():
         kept = parts.get(way, partial(_timed, describe))
         columns, seconds = _restored(kept, len(universe.graphs))
+        if way == "ddgk":
+            columns = without_counts(columns, universe.graphs)
         found[way] = Found(columns, nearest(columns), seconds)
     return found
 
@@ -236,6 +253,7 @@ def configuration(universe: Universe, setting: Setting) -> dict[str, Any]:
         "sizes": list(SIZES),
         "source_sizes": list(SOURCE_SIZES),
         "mean_degrees": list(MEAN_DEGREES),
+        "ddgk_columns": "edges by node, non-edges by pair, less the fit on log n and log m",
         **{
             f"method.{name}": value
             for name, value in preset_method("default", METHOD).as_json().items()

@@ -179,7 +179,7 @@ def without_counts(columns: Array, graphs: Sequence[Graph]) -> Array:
     counts = np.log([[graph.n_nodes, graph.n_edges] for graph in graphs])
     known = np.column_stack([np.ones(len(graphs)), counts])
     values = Statistics.of(columns).standardise(columns)
-    left = values - known @ np.linalg.lstsq(known, values, rcond=None)[0]
+    left: Array = values - known @ np.linalg.lstsq(known, values, rcond=None)[0]
     left[:, left.std(axis=0) < SMALLEST] = 0.0  # rounding, which must not be made large
     return left
 

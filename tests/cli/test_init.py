@@ -42,6 +42,7 @@ def test_the_commands_of_the_issue_are_there():
         "ddgk experiment ablation",
         "ddgk experiment attention",
         "ddgk experiment clustering",
+        "ddgk experiment families",
         "ddgk experiment sampling",
         "ddgk experiment classification",
         "ddgk experiment invariance",

@@ -6,6 +6,7 @@ Every function returns a `matplotlib.figure.Figure`, touches no global state and
 from ddgk.plots.attention import CHOICES, alignment, alignments
 from ddgk.plots.bands import bands
 from ddgk.plots.comparison import comparison
+from ddgk.plots.projection import projections
 from ddgk.plots.scene import MOST_NODES
 from ddgk.plots.shares import explanation
 from ddgk.plots.tree import clusters
@@ -19,4 +20,5 @@ __all__ = [
     "clusters",
     "comparison",
     "explanation",
+    "projections",
 ]

@@ -9,6 +9,7 @@ from ddgk.cli.experiment import (
     attention,
     classification,
     clustering,
+    families,
     invariance,
     report,
     sampling,
@@ -20,6 +21,7 @@ experiment = typer.Typer(
     help="Redo the paper's experiments.\n\n\b\n"
     "ddgk experiment attention\n"
     "ddgk experiment clustering\n"
+    "ddgk experiment families\n"
     "ddgk experiment classification MUTAG\n"
     "ddgk experiment sampling MUTAG\n"
     "ddgk experiment ablation MUTAG\n"
@@ -27,6 +29,7 @@ experiment = typer.Typer(
 )
 experiment.command("attention")(attention.attention)
 experiment.command("clustering")(clustering.clustering)
+experiment.command("families")(families.families)
 experiment.command("classification")(classification.classification)
 experiment.command("sampling")(sampling.sampling)
 experiment.command("ablation")(ablation.ablation)

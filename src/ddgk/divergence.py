@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,7 +43,11 @@ def reported_channels(method: Method, families: Iterable[str]) -> list[str]:
     ['total', 'total.sum']
     """
     names = channel_names(families) if method.output == "channels" else [method.output]
-    return names + [f"{name}.sum" for name in names] if method.reduction == "both" else names
+    if method.reduction == "both":
+        names = names + [f"{name}.sum" for name in names]
+    if len(method.relations) == 1:
+        return names
+    return [f"{relation}.{name}" for relation in method.relations for name in names]
 
 
 def column_names(n_sources: int, channels: Sequence[str], readouts: Sequence[str]) -> list[str]:
@@ -61,6 +65,8 @@ class Scorer:
     """Scores pairs of (target, source) by one method.
 
     seed: for the starts of encoders, also of those that targets need for a baseline or symmetry.
+    Several relations are as many scorers, `parts`; their channels stand side by side in what
+    `encode`, `baselines` and `divergences` have to do with, everything else is about one relation.
     """
 
     method: Method
@@ -73,6 +79,18 @@ class Scorer:
         """Return the names of the reported channels."""
         return reported_channels(self.method, self.reader.family_names)
 
+    @property
+    def parts(self) -> tuple[Scorer, ...]:
+        """Return a scorer for each relation alone."""
+        return tuple(
+            replace(
+                self,
+                method=self.method.changed(relation=relation),
+                reader=replace(self.reader, relation=relation),
+            )
+            for relation in self.method.relations
+        )
+
     def read(self, graph: Graph) -> Reading:
         """Read a target, on its quotient where the start allows it; sampled if it is large."""
         samples = self.method.samples_of(graph.n_nodes, self.reader.relation)
@@ -80,6 +98,9 @@ class Scorer:
 
     def encode(self, graphs: Sequence[Graph]) -> list[Encoder]:
         """Train an encoder for every graph."""
+        if len(self.method.relations) > 1:
+            sides = zip(*(part.encode(graphs) for part in self.parts), strict=True)
+            return [replace(first, beside=tuple(others)) for first, *others in sides]
         training = self.method.encoder_training
         return train_encoders(graphs, self.reader, training, self.engine, self.seed)
 
@@ -153,6 +174,9 @@ class Scorer:
 
     def baselines(self, encoders: Sequence[Encoder]) -> Array:
         """Return what is subtracted per source, (n_encoders, n_channels, n_readouts)."""
+        if len(self.method.relations) > 1:
+            sides = zip(self.parts, sides_of(encoders), strict=True)
+            return np.concatenate([part.baselines(own) for part, own in sides], axis=1)
         if self.method.baseline == "none":
             return np.zeros((len(encoders), len(self.channels), len(self.method.readouts)))
         own = self.self_losses(encoders)
@@ -174,6 +198,11 @@ class Scorer:
         is trained too; they change what is read after steps. Regions are of the source, so what a
         target's encoder says has no place in them: they are D'(T||S), less D'(S||S).
         """
+        if len(self.method.relations) > 1:
+            shares = np.split(baselines, len(self.method.relations), axis=1)
+            each = zip(self.parts, sides_of(encoders), shares, strict=True)
+            grids = [part.divergences(targets, own, less, places) for part, own, less in each]
+            return np.concatenate(grids, axis=2)
         sources = [encoder.graph for encoder in encoders]
         grid = self._all_losses(targets, encoders, places) - baselines
         if self.method.baseline != "target" and not self.method.symmetric:
@@ -213,6 +242,11 @@ class Scorer:
         refuse_non_finite(losses, pairs, named, encoders, self.method.rate)
         grid: Array = losses.reshape(len(distinct), len(encoders), *losses.shape[1:])
         return grid[np.searchsorted(distinct, shared)]
+
+
+def sides_of(encoders: Sequence[Encoder]) -> list[list[Encoder]]:
+    """Sort encoders of several relations by relation."""
+    return [list(own) for own in zip(*(encoder.sides for encoder in encoders), strict=True)]
 
 
 def _by_readout(reading: Reading, found: Sequence[tuple[Outcome, Array]]) -> tuple[Array, Array]:

@@ -26,13 +26,19 @@ class Encoder:
 
     graph: as it was given. order: the canonical order of its nodes, by which the rows and columns
     of `source` go, so that the same graph numbered otherwise has the same encoder. seed: what the
-    random starts of its pairs are drawn from.
+    random starts of its pairs are drawn from. beside: the encoders of its other relations.
     """
 
     graph: Graph
     order: NDArray[np.int64]
     seed: int
     source: Source
+    beside: tuple[Encoder, ...] = ()
+
+    @property
+    def sides(self) -> tuple[Encoder, ...]:
+        """Return the encoders of all relations."""
+        return (self, *self.beside)
 
     def regions(self, n_regions: int) -> NDArray[np.int64]:
         """Put the units into at most so many regions; returns the region of each, (n_units,).

@@ -106,7 +106,7 @@ baseline, symmetric, precision
         *,
         preset: str = "default",
         sources: Any = "random",
-        relation: str | None = None,
+        relation: Any = None,
         dimension: int | None = None,
         width: int | None = None,
         depth: int | None = None,
@@ -221,7 +221,9 @@ baseline, symmetric, precision
             graphs, self.sources, self.n_sources, seed, policies, cheaply
         )
         families = learn_families([*graphs, *chosen], method.families)
-        reader = Reader(method.relation, families, self.unseen_labels, method.surroundings, seed)
+        reader = Reader(
+            method.relations[0], families, self.unseen_labels, method.surroundings, seed
+        )
         scorer = Scorer(method, reader, engine, seed)
         if run is None:
             model = train_model(scorer, chosen, verbose)
@@ -317,7 +319,7 @@ baseline, symmetric, precision
         self.check_fitted()
         return self._embed_into(run, stream_graphs(X, policies=self._policies()), add, if_busy)
 
-    def explain(self, graph: Any, source: int) -> Explanation:
+    def explain(self, graph: Any, source: int, *, relation: str | None = None) -> Explanation:
         """Split the divergence of a graph from a source into the shares of nodes and edges.
 
         Parameters
@@ -325,6 +327,8 @@ baseline, symmetric, precision
         graph : a graph
         source : int
             Position in `sources_`.
+        relation : str, optional
+            Which of several relations; the first if not given.
 
         Examples
         --------
@@ -336,7 +340,14 @@ baseline, symmetric, precision
         >>> bool(abs(why.nodes.sum(-1) - why.baseline - row[1, :, :9]).max() < 1e-9)
         True
         """
-        return explain(self._scorer(), self._one(graph), self._encoder(source))
+        encoder, scorer = self._encoder(source), self._scorer()
+        known = scorer.method.relations
+        if relation is not None and relation not in known:
+            raise ParameterError(
+                f"relation must be one of {', '.join(map(repr, known))}, not {relation!r}"
+            )
+        place = 0 if relation is None else known.index(relation)
+        return explain(scorer.parts[place], self._one(graph), encoder.sides[place])
 
     def node_profiles(self, graph: Any) -> NDArray[np.float64]:
         """Return what every node of a graph costs against every source.
@@ -347,7 +358,7 @@ baseline, symmetric, precision
             Nodes of different graphs can be compared, since the sources are the same.
         """
         self.check_fitted()
-        found = profiles(self._scorer(), self._one(graph), list(self._model.encoders))
+        found = profiles(self._scorer(), self._one(graph), self._model.encoders)
         return found.reshape(len(found), -1)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.divergence import Scorer
+from ddgk.divergence import Scorer, sides_of
 from ddgk.encoder import Encoder
 from ddgk.errors import ParameterError
 from ddgk.graphs.graph import Graph, describe
@@ -103,12 +103,15 @@ def explain(scorer: Scorer, target: Graph, encoder: Encoder) -> Explanation:
     return Explanation(**{**vars(there), "mirror": back})
 
 
-def profiles(scorer: Scorer, target: Graph, encoders: list[Encoder]) -> Array:
+def profiles(scorer: Scorer, target: Graph, encoders: Sequence[Encoder]) -> Array:
     """Return what every node of a target costs against every source.
 
     Comparable between graphs, since the sources are the same and the size of the target does not
     count. Returns (n_nodes, n_sources, n_channels, n_steps).
     """
+    if len(scorer.method.relations) > 1:
+        sides = zip(scorer.parts, sides_of(encoders), strict=True)
+        return np.concatenate([profiles(part, target, own) for part, own in sides], axis=2)
     reading = scorer.read(target)
     pairs = [(0, place) for place in range(len(encoders))]
     found = [

@@ -19,7 +19,7 @@ from ddgk.relations import RELATIONS
 
 CURVE = (1, 2, 3, 5, 8, 12, 20, 35, 60)
 N_REGIONS, MOST_REGIONS = 16, 4096
-SAMPLED_ABOVE = 6000  # nodes
+SAMPLED_ABOVE, SAMPLES = 6000, 64  # nodes; entries of each in a step
 # What a file says that is older than the parameter: nothing, and this is what it did.
 BEFORE = {
     "regions": 0,
@@ -27,11 +27,11 @@ BEFORE = {
     "encoder_decay": 0.0,
     "encoder_patience": 0,
     "attention_size": 0,
-    "sampled_above": 2**31,
+    "sampled_above": SAMPLED_ABOVE,
+    "samples": SAMPLES,
 }
 
 CHOICES: dict[str, tuple[str, ...]] = {
-    "relation": tuple(RELATIONS),
     "scores": ("linear", "tanh"),
     "reverse": ("tied", "free"),
     "start": ("equivariant", "glorot"),
@@ -49,8 +49,9 @@ class Method:
 
     Parameters
     ----------
-    relation : {"node_to_edges", "closeness"}
-        What an encoder learns to predict.
+    relation : {"node_to_edges", "closeness", "edge_to_nodes", "neighborhood"}, or several
+        What an encoder learns to predict; of several, each has encoders of its own, and their
+        channels stand side by side.
     dimension, width, depth : int
         Of the encoder: d, h (None: 4 d) and L.
     encoder_epochs, encoder_rate : int, float
@@ -114,7 +115,7 @@ class Method:
     (299,)
     """
 
-    relation: str = "node_to_edges"
+    relation: str | tuple[str, ...] = "node_to_edges"
     dimension: int = 4
     width: int | None = None
     depth: int = 4
@@ -132,7 +133,7 @@ class Method:
     regions: int = N_REGIONS
     attention_size: int = 0
     sampled_above: int = SAMPLED_ABOVE
-    samples: int = 64
+    samples: int = SAMPLES
     families: str | tuple[str, ...] = "auto"
     coefficients: float | Mapping[str, float] = 1.0
     smoothing: float = 0.01
@@ -171,8 +172,20 @@ class Method:
             )
         if self.symmetric not in (True, False):
             raise ParameterError(f"symmetric must be True or False, not {self.symmetric!r}")
+        self._check_relation()
         self._check_curve()
         self._check_families()
+
+    def _check_relation(self) -> None:
+        given = self.relation
+        names = (given,) if isinstance(given, str) else tuple(given)
+        unknown = [name for name in names if name not in RELATIONS]
+        if unknown or len(set(names)) < max(1, len(names)):
+            listed = ", ".join(map(repr, RELATIONS))
+            raise ParameterError(
+                f"relation must be one of {listed}, or several different ones, not {given!r}"
+            )
+        object.__setattr__(self, "relation", names[0] if len(names) == 1 else names)
 
     def _check_curve(self) -> None:
         given: Any = self.curve
@@ -235,6 +248,15 @@ class Method:
         return float(self.coefficients)
 
     @property
+    def relations(self) -> tuple[str, ...]:
+        """Name all relations.
+
+        >>> Method(relation=["closeness", "edge_to_nodes"]).relations
+        ('closeness', 'edge_to_nodes')
+        """
+        return (self.relation,) if isinstance(self.relation, str) else self.relation
+
+    @property
     def readouts(self) -> tuple[str, ...]:
         """Name what is read of every channel: after each step of the curve, then by region.
 
@@ -286,7 +308,7 @@ class Method:
     def from_json(cls, values: Mapping[str, Any]) -> Method:
         """Undo `as_json`."""
         given = BEFORE | dict(values)
-        for name in ("curve", "families"):
+        for name in ("relation", "curve", "families"):
             if isinstance(given.get(name), list):
                 given[name] = tuple(given[name])
         return cls().changed(**given)

@@ -143,7 +143,8 @@ def _row_ranks(matrix: Any) -> NDArray[np.int64]:
 def _joined(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rank of each pair among the distinct ones."""
     pairs = first * (1 + int(second.max(initial=0))) + second
-    return np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    ranks: NDArray[np.int64] = np.unique(pairs, return_inverse=True)[1].astype(np.int64)
+    return ranks
 
 
 def _entropy(share: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -149,13 +149,13 @@ def cheap_divergences(
 ) -> Array:
     """Return a few steps' divergences of all graphs from some, (n_graphs, n_pilots * n_columns).
 
-    Of the method only what it reads of a graph is kept; the rest is `CHEAP`, so that the choice
-    does not depend on the numbering of nodes even where the method's start does.
+    Of the method only what it reads of a graph is kept, by its first relation; the rest is `CHEAP`,
+    so that the choice does not depend on the numbering of nodes even where the method's start does.
     """
     cheap = CHEAP.changed(
-        relation=method.relation, families=method.families, precision=method.precision
+        relation=method.relations[0], families=method.families, precision=method.precision
     )
-    reader = Reader(cheap.relation, learn_families(graphs, cheap.families), seed=seed)
+    reader = Reader(cheap.relations[0], learn_families(graphs, cheap.families), seed=seed)
     scorer = Scorer(cheap, reader, engine, seed)
     encoders = scorer.encode([graphs[place] for place in pilots])
     grid = embed(scorer, graphs, encoders, scorer.baselines(encoders), verbose=verbose)

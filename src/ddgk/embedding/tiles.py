@@ -148,7 +148,7 @@ def _pieces(
 ) -> list[slice]:
     """Cut the rows of a tile so that each piece fits into memory; lanes stay together."""
     width = sum(family.width for family in scorer.reader.families)
-    dense = scorer.method.relation != "node_to_edges"
+    dense = set(scorer.method.relations) != {"node_to_edges"}
     per_pair = 100 * len(scorer.channels) * len(scorer.method.readouts)
 
     def n_bytes(graph: Graph) -> int:

@@ -78,7 +78,9 @@ def attend(
     scores = parameters[0] @ parameters[1] if training.size else parameters[0]
     attended = isomorphism_attention(scores, batch.present)
     units = attended if batch.gathers is None else batch.gathers @ attended
-    nodes = attended if batch.spreads is None else batch.spreads @ attended @ batch.members
+    nodes = attended
+    if batch.spreads is not None and batch.members is not None:
+        nodes = batch.spreads @ attended @ batch.members
     return attended, units, nodes
 
 

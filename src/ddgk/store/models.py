@@ -7,7 +7,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -158,17 +158,19 @@ def _all_arrays(model: StoredModel) -> dict[str, NDArray[Any]]:
 def _arrays(encoder: Encoder, method: Method) -> dict[str, NDArray[Any]]:
     """Return what a source consists of, in the precision it was trained in."""
     kind = np.dtype(method.precision)
-    weights, graph = encoder.source.weights, encoder.graph
-    arrays: dict[str, NDArray[Any]] = {
-        "order": encoder.order,
-        "edges": graph.edges,
-        "table": weights.table.astype(kind),
-        "output.weight": weights.output[0].astype(kind),
-        "output.bias": weights.output[1].astype(kind),
-    }
-    for place, (weight, bias) in enumerate(weights.hidden):
-        arrays[f"hidden{place}.weight"] = weight.astype(kind)
-        arrays[f"hidden{place}.bias"] = bias.astype(kind)
+    graph = encoder.graph
+    arrays: dict[str, NDArray[Any]] = {"edges": graph.edges}
+    for side, own in enumerate(encoder.sides):
+        before, weights = f"beside{side - 1}." if side else "", own.source.weights
+        arrays |= {
+            f"{before}order": own.order,
+            f"{before}table": weights.table.astype(kind),
+            f"{before}output.weight": weights.output[0].astype(kind),
+            f"{before}output.bias": weights.output[1].astype(kind),
+        }
+        for place, (weight, bias) in enumerate(weights.hidden):
+            arrays[f"{before}hidden{place}.weight"] = weight.astype(kind)
+            arrays[f"{before}hidden{place}.bias"] = bias.astype(kind)
     if graph.node_attributes is not None:
         arrays["attributes"] = graph.node_attributes
     if graph.edge_weights is not None:
@@ -188,7 +190,8 @@ def _source_as_json(encoder: Encoder) -> dict[str, Any]:
         name: None if values is None else [label_as_json(value, who) for value in values]
         for name, values in lists.items()
     }
-    return {"name": graph.name, "seed": encoder.seed, **described}
+    seeds = {"beside": [own.seed for own in encoder.beside]} if encoder.beside else {}
+    return {"name": graph.name, "seed": encoder.seed, **seeds, **described}
 
 
 def _family_as_json(family: Family) -> dict[str, Any]:
@@ -231,7 +234,7 @@ def _model_from(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
     method = Method.from_json(description["method"])
     families = tuple(_family_from_json(family) for family in description["families"])
     unseen, seed = str(description["unseen"]), int(description["seed"])
-    reader = Reader(method.relation, families, unseen, method.surroundings, seed)
+    reader = Reader(method.relations[0], families, unseen, method.surroundings, seed)
     # Once for all sources: a search per source would take the square of their number.
     own: defaultdict[str, dict[str, NDArray[Any]]] = defaultdict(dict)
     for name, array in arrays.items():
@@ -276,13 +279,12 @@ def _encoder_from(
         values = described[name]
         return None if values is None else [label_from_json(value) for value in values]
 
-    order = own["order"]
-    # An array of shape (10**12, 0) takes no room in a file, but its length is that of a graph.
     n_nodes = len(own["output.bias"])
-    if order.shape != (n_nodes,) or not own["table"].size:
-        raise ValueError(f"an order of shape {order.shape} for {n_nodes} nodes")
+    # An array of shape (10**12, 0) takes no room in a file, but its length is that of a graph.
+    if own["order"].shape != (n_nodes,) or not own["table"].size:
+        raise ValueError(f"an order of shape {own['order'].shape} for {n_nodes} nodes")
     graph = Graph(
-        len(order),
+        n_nodes,
         own["edges"],
         node_labels=listed("node_labels"),
         edge_labels=listed("edge_labels"),
@@ -292,10 +294,17 @@ def _encoder_from(
         node_names=listed("node_names"),
     )
     check_families(graph, reader.families)
-    carried, members = reader.attended(graph.permuted(order))
-    n_rows = graph.n_nodes if members is None else len(members)
-    source = Source(_weights_from(own, (n_rows, graph.n_nodes), method), carried, members)
-    return Encoder(graph, order, int(described["seed"]), source)
+    seeds = [described["seed"], *described.get("beside", [])]
+    sides = []
+    for side, (relation, seed) in enumerate(zip(method.relations, seeds, strict=True)):
+        before = f"beside{side - 1}." if side else ""
+        arrays = {n.removeprefix(before): a for n, a in own.items() if n.startswith(before)}
+        order = arrays["order"]
+        carried, members = replace(reader, relation=relation).attended(graph.permuted(order))
+        n_rows = n_nodes if members is None else len(members)
+        weights = _weights_from(arrays, (n_rows, n_nodes), method)
+        sides.append(Encoder(graph, order, int(seed), Source(weights, carried, members)))
+    return replace(sides[0], beside=tuple(sides[1:]))
 
 
 def _weights_from(own: dict[str, NDArray[Any]], shape: tuple[int, int], method: Method) -> Weights:

@@ -156,7 +156,7 @@ def _checked(graphs: Iterable[Graph], reader: Reader) -> Iterator[Graph]:
                 for name, alphabet in alphabets.items()
             )
             if not known or len(alphabets) < len(reader.families):
-                reader.unit_distributions(graph)  # which says what is wrong
+                reader.attended(graph)  # which says what is wrong
         yield graph
 
 

@@ -219,8 +219,8 @@ def reconstruct_samples(
         used = n_labels if with_labels else 0
         factor = 1 / target.scales[0]
         kept_slopes(sampling, target.by_node, rows, scratch.around, used, factor)
-        shape = (known, n_nodes, n_samples, n_wanted)
-        score_samples_back(slopes, facts, facts_slopes, across, sampling, step, rows, shape)
+        widths = (known, n_nodes, n_samples, n_wanted)
+        score_samples_back(slopes, facts, facts_slopes, across, sampling, step, rows, widths)
         score_kept_back(facts_slopes, across, sampling, rows, n_wanted)
         encode_rows_back(first, last, sizes, settings, source, scratch)
 

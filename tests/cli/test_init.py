@@ -46,7 +46,9 @@ def test_the_commands_of_the_issue_are_there():
         "ddgk experiment sampling",
         "ddgk experiment classification",
         "ddgk experiment invariance",
+        "ddgk experiment relations",
         "ddgk experiment report",
+        "ddgk relations",
         "ddgk tune",
     }
 

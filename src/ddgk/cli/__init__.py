@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ddgk import __version__
-from ddgk.cli import align, datasets, demo, embed, experiment, status, tune
+from ddgk.cli import align, datasets, demo, embed, experiment, relations, status, tune
 from ddgk.cli.failures import Commands, stop
 
 app = typer.Typer(
@@ -22,6 +22,7 @@ app.command()(demo.demo)
 app.command()(embed.embed)
 app.command()(status.status)
 app.command()(align.align)
+app.command()(relations.relations)
 app.command()(tune.tune)
 app.add_typer(datasets.datasets, name="datasets")
 app.add_typer(experiment.experiment, name="experiment")
@@ -48,6 +49,7 @@ def describe(
     ddgk status DIR                       how far a run with --run DIR is
     ddgk align a.gml b.gml                match the nodes of two graphs
     ddgk datasets list                    what graphs there are
+    ddgk relations                        what an encoder may learn to predict
     ddgk experiment classification MUTAG  redo the paper's experiments
     ddgk tune MUTAG --run tuning          search the paper's grid
     """  # noqa: D301, D400

@@ -53,7 +53,7 @@ ALTERNATIVES = (
     Step("the target's own baseline (eq. 10)", {"baseline": "target"}),
     Step("sums only", {"reduction": "sum"}),
     Step("the last step only", {"curve": CURVE[-1:]}),
-    Step("closeness in place of adjacency", {"relation": "closeness"}),
+    Step("attention of size 16", {"attention_size": 16}),
 )
 SOURCES = (4, 8, 16, 64)
 
@@ -73,15 +73,15 @@ def settings_of(base: Setting) -> list[tuple[str, Setting]]:
     return lines + [(f"{setting.n_sources} sources", setting) for setting in counts]
 
 
-def ablate(
+def measure(
     dataset: Dataset,
-    base: Setting,
+    lines: Sequence[tuple[str, Setting]],
     *,
     folder: Path | None = None,
     n_jobs: int = 1,
     verbose: bool = False,
 ) -> list[tuple[str, Row]]:
-    """Measure every line on the same folds. folder: keeps what is finished."""
+    """Measure every line of a table on the same folds. folder: keeps what is finished."""
     return [
         (
             name,
@@ -89,7 +89,7 @@ def ablate(
                 dataset, setting, folder=folder, n_jobs=n_jobs, verbose=verbose, only=("ddgk",)
             )[0],
         )
-        for name, setting in settings_of(base)
+        for name, setting in lines
     ]
 
 
@@ -108,11 +108,28 @@ def summarise(
             for place, (name, row) in enumerate(lines[: rung + 1])
         ),
     )
-    single = Table(
-        "The default with one thing changed",
+    changed = difference_table("The default with one thing changed", default, lines[rung + 1 :])
+    return tabled("ablation", [ladder, changed], lines, dataset, base, command)
+
+
+def difference_table(title: str, default: Row, lines: Sequence[tuple[str, Row]]) -> Table:
+    """Put lines into a table of how far each is from the default."""
+    return Table(
+        title,
         ("change", "accuracy", "± over folds", "differs from the default by (95 %)"),
-        tuple(_cells(name, row, default) for name, row in lines[rung + 1 :]),
+        tuple(_cells(name, row, default) for name, row in lines),
     )
+
+
+def tabled(
+    experiment: str,
+    tables: list[Table],
+    lines: Sequence[tuple[str, Row]],
+    dataset: Dataset,
+    base: Setting,
+    command: str,
+) -> Results:
+    """Return tables with the configuration they have in common, and how long each line took."""
     times = Table(
         "Seconds (they differ from run to run)",
         ("line", "describing", "classifying"),
@@ -127,11 +144,8 @@ def summarise(
         "repeats": base.repeats_for(len(dataset.graphs)),
         "seed": base.seed,
     }
-    measured = {name: asdict(row) for name, row in lines}
-    return Results(
-        "ablation", command, configuration, [ladder, single], json.loads(json.dumps(measured)),
-        [times],
-    )  # fmt: skip
+    measured = json.loads(json.dumps({name: asdict(row) for name, row in lines}))
+    return Results(experiment, command, configuration, tables, measured, [times])
 
 
 def _cells(name: str, row: Row, other: Row | None) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from ddgk.plots.attention import CHOICES, alignment, alignments
 from ddgk.plots.bands import bands
 from ddgk.plots.comparison import comparison
 from ddgk.plots.projection import projections
+from ddgk.plots.relations import relations
 from ddgk.plots.scene import MOST_NODES
 from ddgk.plots.shares import explanation
 from ddgk.plots.tree import clusters
@@ -21,4 +22,5 @@ __all__ = [
     "comparison",
     "explanation",
     "projections",
+    "relations",
 ]

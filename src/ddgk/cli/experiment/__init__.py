@@ -11,6 +11,7 @@ from ddgk.cli.experiment import (
     clustering,
     families,
     invariance,
+    relations,
     report,
     sampling,
 )
@@ -25,6 +26,7 @@ experiment = typer.Typer(
     "ddgk experiment classification MUTAG\n"
     "ddgk experiment sampling MUTAG\n"
     "ddgk experiment ablation MUTAG\n"
+    "ddgk experiment relations MUTAG\n"
     "ddgk experiment invariance MUTAG PTC_MR",
 )
 experiment.command("attention")(attention.attention)
@@ -33,5 +35,6 @@ experiment.command("families")(families.families)
 experiment.command("classification")(classification.classification)
 experiment.command("sampling")(sampling.sampling)
 experiment.command("ablation")(ablation.ablation)
+experiment.command("relations")(relations.relations)
 experiment.command("invariance")(invariance.invariance)
 experiment.command("report")(report.report)

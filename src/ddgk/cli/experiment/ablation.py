@@ -34,20 +34,23 @@ def ablation(
     ddgk experiment ablation MUTAG --jobs 2 --run ablation -o ablation.json -o ablation.svg
     """  # noqa: D301
     files.check(out or [], force=force or run is not None)
-    from ddgk.evaluation.ablation import ablate, summarise
+    from ddgk.evaluation.ablation import measure, settings_of, summarise
     from ddgk.evaluation.classification import Setting
 
     base = Setting(n_sources=sources, repeats=repeats, seed=seed)
     graphs = inputs.read_graphs(dataset)
     watched = not quiet and sys.stderr.isatty()
     with continued(run):
-        lines = ablate(graphs, base, folder=run, n_jobs=jobs, verbose=watched)
+        lines = measure(graphs, settings_of(base), folder=run, n_jobs=jobs, verbose=watched)
     results = summarise(lines, graphs, base, stated_command())
-    draw = partial(_draw, lines, f"{graphs.name}: from the paper to the default, and changes of it")
+    draw = partial(
+        draw_lines, lines, f"{graphs.name}: from the paper to the default, and changes of it"
+    )
     files.publish(results, out or [], draw, quiet=quiet)
 
 
-def _draw(lines: list[tuple[str, Row]], title: str, path: Path) -> None:
+def draw_lines(lines: list[tuple[str, Row]], title: str, path: Path) -> None:
+    """Draw accuracy against time, a point per line."""
     from ddgk.plots.comparison import Measured, comparison
 
     measured = [Measured(name, *row.mean, row.describing + row.classifying) for name, row in lines]

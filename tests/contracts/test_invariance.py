@@ -12,25 +12,28 @@ from ddgk.divergence import Scorer
 from ddgk.graphs import Graph
 from ddgk.method import Method
 from ddgk.reading import Reader
-from ddgk.relations import relate
+from ddgk.relations import DRAWN, RELATIONS, relate
 from specimens import SYMMETRIC, graph_of, random_graph, shuffled
 
 QUICK = {"encoder_epochs": 60, "random_state": 0}
 
 
 @pytest.mark.parametrize("labels", [False, True])
-def test_permuted_copies_agree_to_the_bit(labels):
+@pytest.mark.parametrize("relation", [*RELATIONS, tuple(RELATIONS)])
+def test_permuted_copies_agree_to_the_bit(labels, relation):
     graphs = [random_graph(seed, labels=labels) for seed in range(100)]
-    model = DDGK(n_sources=3, **QUICK).fit(graphs)
+    model = DDGK(n_sources=3, relation=relation, **QUICK).fit(graphs)
     copies = [shuffled(graph, seed) for seed, graph in enumerate(graphs)]
     np.testing.assert_array_equal(model.transform(graphs), model.transform(copies))
 
 
-@pytest.mark.parametrize("relation", ["node_to_edges", "closeness"])
+@pytest.mark.parametrize("relation", [*RELATIONS, tuple(RELATIONS)])
 @pytest.mark.parametrize("reverse", ["tied", "free"])
-def test_symmetric_graphs_agree_to_the_bit(relation, reverse):
+@pytest.mark.parametrize("size", [0, 3])
+def test_symmetric_graphs_agree_to_the_bit(relation, reverse, size):
     graphs = [graph_of(network) for network in SYMMETRIC.values()]
-    model = DDGK(n_sources=3, relation=relation, reverse=reverse, **QUICK).fit(graphs)
+    how = {"relation": relation, "reverse": reverse, "attention_size": size}
+    model = DDGK(n_sources=3, **how, **QUICK).fit(graphs)
     expected = model.transform(graphs)
     for seed in range(3):
         copies = [shuffled(graph, seed) for graph in graphs]
@@ -84,10 +87,11 @@ def test_names_do_not_matter():
     np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("relation", ["node_to_edges", "closeness"])
+@pytest.mark.parametrize("relation", [name for name in RELATIONS if name not in DRAWN])
 @pytest.mark.parametrize("reverse", ["tied", "free"])
 @pytest.mark.parametrize("labels", [False, True])
-def test_the_quotient_follows_the_path_of_the_full_run(engine64, relation, reverse, labels):
+@pytest.mark.parametrize("size", [0, 3])
+def test_the_quotient_follows_the_path_of_the_full_run(engine64, relation, reverse, labels, size):
     """Wherever the full run keeps its symmetry.
 
     Adam divides by the size of the gradient, so where a gradient is exactly 0, rounding of 1e-18 is
@@ -103,7 +107,12 @@ def test_the_quotient_follows_the_path_of_the_full_run(engine64, relation, rever
         graphs = [graph for graph in graphs if not _related_to_half(graph, relation)]
     reader = Reader(relation, learn_families(graphs, "auto"))
     method = Method(
-        relation=relation, reverse=reverse, encoder_epochs=60, curve=(1, 5, 20), precision="float64"
+        relation=relation,
+        reverse=reverse,
+        attention_size=size,
+        encoder_epochs=60,
+        curve=(1, 5, 20),
+        precision="float64",
     )
     scorer = Scorer(method, reader, engine64, 0)
     encoders = scorer.encode(graphs[:2])
@@ -124,7 +133,10 @@ def _related_to_half(graph, relation) -> bool:
 
 def test_a_source_has_no_divergence_from_itself():
     graphs = [random_graph(seed, labels=True) for seed in range(6)]
-    for settings in ({}, {"baseline": "target"}, {"symmetric": True}, {"start": "glorot"}):
+    others = ({"relation": tuple(RELATIONS)}, {"attention_size": 2}, {"sampled_above": 3})
+    for settings in (
+        {}, {"baseline": "target"}, {"symmetric": True}, {"start": "glorot"}, *others
+    ):  # fmt: skip
         model = DDGK(sources=range(6), **{**QUICK, **settings}).fit(graphs)
         grid = model.transform(graphs).reshape(6, 6, -1)
         own = grid[range(6), range(6)]
@@ -140,3 +152,17 @@ def test_graphs_that_refinement_cannot_tell_apart_share_a_row():
     np.testing.assert_array_equal(*model.transform([hexagon, triangles]))
     closeness = DDGK(n_sources=2, relation="closeness", **QUICK).fit([hexagon, random_graph(3)])
     assert not np.array_equal(*closeness.transform([hexagon, triangles]))
+
+
+def test_large_graphs_that_refinement_tells_apart_agree_to_the_bit():
+    """Their entries are sampled, in an order that the numbering has no say in."""
+    graphs = [Graph(60, list(nx.barabasi_albert_graph(60, 3, seed=s).edges())) for s in range(6)]
+    apart = [
+        graph
+        for graph in graphs
+        if Reader("node_to_edges").read(graph, quotient=True).partition.n_classes == 60
+    ]
+    assert len(apart) >= 3
+    model = DDGK(n_sources=2, sampled_above=20, samples=16, **QUICK).fit(apart)
+    copies = [shuffled(graph, seed) for seed, graph in enumerate(apart)]
+    np.testing.assert_array_equal(model.transform(apart), model.transform(copies))

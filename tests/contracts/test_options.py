@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ddgk import DDGK
-from ddgk.errors import DDGKError, NonFiniteLossError
+from ddgk.errors import DDGKError, NonFiniteLossError, ParameterError
 from ddgk.graphs import Graph
 from specimens import random_graph
 
@@ -16,7 +16,7 @@ GRAPHS = [random_graph(seed, labels=True, attributes=True) for seed in (1, 5, 8,
 QUICK = {"n_sources": 2, "encoder_epochs": 40, "curve": (1, 5, 12), "random_state": 0}
 
 OPTIONS = {
-    "relation": ["closeness"],
+    "relation": ["closeness", "edge_to_nodes", "neighborhood", ("node_to_edges", "edge_to_nodes")],
     "dimension": [2],
     "width": [5],
     "depth": [1],
@@ -31,6 +31,8 @@ OPTIONS = {
     "rate": [0.01],
     "window": [3],
     "regions": [0, 2],
+    "attention_size": [3],
+    "sampled_above": [3],
     "coefficients": [0.0, 2.0, {"node_labels": 1.0}],
     "smoothing": [0.0, 0.1],
     "surroundings": ["two_hop"],
@@ -64,12 +66,29 @@ def test_every_parameter_of_the_method_is_covered():
 
     from ddgk.method import Method
 
-    assert {f.name for f in fields(Method)} - set(OPTIONS) == {"curve"}
+    assert {f.name for f in fields(Method)} - set(OPTIONS) == {"curve", "samples"}
+
+
+def test_samples_matter_where_entries_are_sampled():
+    graphs = [random_graph(seed) for seed in range(40, 44)]
+    one, few, all_of_them, exact = (
+        DDGK(**QUICK, **settings).fit_transform(graphs)
+        for settings in (
+            {"sampled_above": 0, "samples": 1},
+            {"sampled_above": 0, "samples": 8},
+            {"sampled_above": 0, "samples": 1000},
+            {"samples": 1},
+        )
+    )
+    assert max(graph.n_nodes for graph in graphs) > 9
+    assert np.array_equal(one, few)  # shifts come in runs of eight
+    assert not np.array_equal(few, all_of_them)
+    np.testing.assert_allclose(all_of_them, exact, rtol=1e-3, atol=1e-3)
 
 
 COMBINATIONS = list(
     itertools.product(
-        ["node_to_edges", "closeness"],
+        ["node_to_edges", "closeness", "edge_to_nodes", "neighborhood"],
         ["linear", "tanh"],
         ["tied", "free"],
         ["equivariant", "glorot"],
@@ -100,23 +119,30 @@ def assert_explanations_add_up(model, found):
         assert np.abs(regions.sum(-1) - grid[..., -1]).max() < 1e-5 * scale
     for target, source in ((1, 0), (0, 1)):
         why = model.explain(GRAPHS[target], source)
+        own = grid[target, source, : len(why.channels)]
         parts = [why] if why.mirror is None else [why, why.mirror]
         total = sum(part.nodes.sum(-1) - part.baseline for part in parts)
-        scale = max(1.0, float(np.abs(grid[target, source]).max()))
-        assert np.abs(total - grid[target, source]).max() < 1e-6 * scale
+        scale = max(1.0, float(np.abs(own).max()))
+        assert np.abs(total - own).max() < 1e-6 * scale
         np.testing.assert_allclose(why.divergence, total)
         n_nodes = GRAPHS[target].n_nodes
-        assert why.entries.shape == (2, n_nodes, n_nodes)
+        sampled = model.method_.sampled_above < n_nodes
+        assert (why.entries is None) == sampled
         for channel, place in (("edges", 0), ("non_edges", 1)):
-            if channel in why.channels:
+            if channel in why.channels and not sampled:
+                assert why.entries.shape[2] == n_nodes
                 share = why.nodes[why.channels.index(channel), -1].sum()
                 assert abs(why.entries[place].sum() - share) < 1e-6 * scale
         assert why.attention.shape == (n_nodes, why.source.n_nodes)
-        np.testing.assert_allclose(why.attention.sum(1), 1, atol=1e-5)
+        in_a_unit = np.ones(n_nodes)
+        if why.relation == "edge_to_nodes":
+            in_a_unit[:] = np.isin(np.arange(n_nodes), GRAPHS[target].edges)
+        np.testing.assert_allclose(why.attention.sum(1), in_a_unit, atol=1e-5)
 
 
-def test_per_edge_shares_add_up_to_the_channel():
-    model = DDGK(**QUICK).fit(GRAPHS)
+@pytest.mark.parametrize("relation", ["node_to_edges", "edge_to_nodes"])
+def test_per_edge_shares_add_up_to_the_channel(relation):
+    model = DDGK(relation=relation, **QUICK).fit(GRAPHS)
     why = model.explain(GRAPHS[2], 1)
     assert sum(why.by_edge().values()) == pytest.approx(
         why.nodes[why.channels.index("edges"), -1].sum(), abs=1e-9
@@ -127,6 +153,18 @@ def test_per_edge_shares_add_up_to_the_channel():
     assert sum(why.by_node().values()) == pytest.approx(why.nodes[:, -1].sum(), abs=1e-9)
     with pytest.raises(KeyError, match="there are edges, non_edges"):
         why.by_node("nothing")
+
+
+def test_what_cannot_be_explained_says_so():
+    together = DDGK(relation=["node_to_edges", "neighborhood"], **QUICK).fit(GRAPHS)
+    assert together.explain(GRAPHS[2], 1, relation="neighborhood").relation == "neighborhood"
+    with pytest.raises(ParameterError, match="walks have no shares of edges"):
+        together.explain(GRAPHS[2], 1, relation="neighborhood").by_edge()
+    with pytest.raises(ParameterError, match="'node_to_edges', 'neighborhood', not 'closeness'"):
+        together.explain(GRAPHS[2], 1, relation="closeness")
+    sampled = DDGK(sampled_above=2, **QUICK).fit(GRAPHS)
+    with pytest.raises(ParameterError, match="raise sampled_above"):
+        sampled.explain(GRAPHS[2], 1).by_edge()
 
 
 def test_profiles_average_to_the_divergence():

@@ -131,7 +131,7 @@ def test_gradient_of_a_class_is_that_of_its_nodes(reverse):
         batch = engine._batch(shape, [pair], 1, settings)
         parameters = engine._first_attention(shape, [pair], [0], 1, settings)
         loss = training_loss(batch, reconstruct(batch, parameters, settings), ())
-        gradients = per_node_gradients(batch, parameters, loss)
+        gradients = per_node_gradients(batch, parameters, loss, settings)
         classes = torch.as_tensor(reading.partition.classes)
         rows[quotient] = [gradients[0][0, classes], *(g[0][:, classes] for g in gradients[1:])]
     for by_class, by_node in zip(rows[True], rows[False], strict=True):

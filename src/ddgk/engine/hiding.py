@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.engine.problem import Array, EncoderTraining, Problem
-from ddgk.engine.starts import REVERSE, uniform
+from ddgk.engine.starts import HELD, uniform
 
 HELD_SHARE = 0.1  # of all entries, held out of the training of an encoder that may stop early
-HELD = REVERSE + 1  # streams: that of the entries held out, and that of the first epoch's hidden
-HIDDEN = 1 << 33
+HIDDEN = 1 << 33  # the stream of the first epoch
 
 Mask = NDArray[np.bool_]
 

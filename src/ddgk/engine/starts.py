@@ -18,6 +18,7 @@ REVERSE = ATTENTION + 1
 ATTENTION_FACTOR = ATTENTION + 2
 REVERSE_FACTOR = ATTENTION + 3
 SHIFTS = ATTENTION + 4
+HELD = ATTENTION + 5
 
 
 def first_weights(shape: tuple[int, ...], seed: int, training: EncoderTraining) -> Weights:

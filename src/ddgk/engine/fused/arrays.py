@@ -171,8 +171,7 @@ class Sampling(NamedTuple):
     shifts: NDArray[np.int64]  # (j - i) mod n_t of each kept entry
     across: NDArray[Any]  # M^T, (K, n_t + WRAP)
     across_slopes: NDArray[Any]
-    nodes: NDArray[Any]  # M, (n_t, K filled up to whole lanes)
-    nodes_slopes: NDArray[Any]
+    nodes: NDArray[Any]  # rows of M and of dL/dM in turn, (n_t, 2, K filled up to whole lanes)
     labels: NDArray[Any]  # C^T, (labels of the target, n_t + WRAP)
     facts: NDArray[Any]  # F of a block, (units, as many columns as nodes has)
     facts_slopes: NDArray[Any]

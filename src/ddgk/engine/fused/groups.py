@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,7 @@ from ddgk.engine.samples import Shifts, draw_shifts
 from ddgk.engine.starts import ATTENTION, REVERSE, glorot_limit, pair_start, stream_base
 
 LARGEST_IN_LANES = 48  # units or nodes; beyond, eight pairs overflow the second-level cache
+LARGE_ROOM = 1 << 28  # numbers; of pairs that need more, one at a time is in memory
 ROWS_ALONE = 9  # rows of eight units of a pair that comes alone, which are taken forward together
 
 
@@ -97,6 +99,7 @@ class Call:
         self._bases: dict[tuple[int, int], np.uint64] = {}
         self._joined: dict[tuple[Any, ...], LabelArrays] = {}
         self._own, self._laying_out = threading.local(), threading.Lock()
+        self._one_large = threading.Lock()
         families = pairs[0][0].families if pairs else ()
         self.widths = np.array([f.units.shape[1] for f in families], dtype=np.int64)
 
@@ -112,32 +115,39 @@ class Call:
         n_labels = int(target_arrays.reverse_starts[-1]), int(label_arrays.attention_starts[-1])
         plan = self.plan if not sizes.n_samples else _plan(self.training, False)
         places = findings_places(sizes, len(self.training.report), plan.detail)
-        room, wide_room = self._rooms().of_size(room_needed(sizes, settings, n_labels), places[-1])
-        room[: state_places(sizes, settings)[-1]] = 0
-        factors = self._factors(group, sizes)
-        shifts = self._shifts(problems[0], self.seeds[group.positions[0]])
-        sampling = pack_sampling(problems[0], shifts, sizes, self.precision)
-        if self.training.start == "glorot" and not sizes.size:
-            self._draw(group, sizes, settings, room)
-        train_group(
-            sizes,
-            settings,
-            source_arrays,
-            target_arrays,
-            label_arrays,
-            plan,
-            factors,
-            sampling,
-            room,
-            wide_room,
-        )
-        return self._outcomes(problems, sizes, settings, room, wide_room)
+        needed = room_needed(sizes, settings, n_labels), places[-1]
+        with self._rooms(needed[0]) as rooms:
+            room, wide_room = rooms.of_size(*needed)
+            room[: state_places(sizes, settings)[-1]] = 0
+            factors = self._factors(group, sizes)
+            shifts = self._shifts(problems[0], self.seeds[group.positions[0]])
+            sampling = pack_sampling(problems[0], shifts, sizes, self.precision)
+            if self.training.start == "glorot" and not sizes.size:
+                self._draw(group, sizes, settings, room)
+            train_group(
+                sizes,
+                settings,
+                source_arrays,
+                target_arrays,
+                label_arrays,
+                plan,
+                factors,
+                sampling,
+                room,
+                wide_room,
+            )
+            return self._outcomes(problems, sizes, settings, room, wide_room)
 
-    def _rooms(self) -> Rooms:
+    @contextmanager
+    def _rooms(self, needed: int) -> Iterator[Rooms]:
+        """Lend the rooms of this thread; large ones, one at a time, and not to keep."""
+        if needed > LARGE_ROOM:
+            with self._one_large:
+                yield Rooms(self.precision)
+            return
         if not hasattr(self._own, "rooms"):
             self._own.rooms = Rooms(self.precision)
-        rooms: Rooms = self._own.rooms
-        return rooms
+        yield self._own.rooms
 
     def _source(
         self, source: Source, low_rank: bool

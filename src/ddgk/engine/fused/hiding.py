@@ -17,8 +17,9 @@ from ddgk.engine.fused.compiling import compiled
 from ddgk.engine.fused.lanes import LANES
 from ddgk.engine.fused.packing import pack_entries
 from ddgk.engine.fused.starts import scramble_word, uniform_number
-from ddgk.engine.hiding import HELD, HELD_SHARE, HIDDEN, held_entries
+from ddgk.engine.hiding import HELD_SHARE, HIDDEN, held_entries
 from ddgk.engine.problem import EncoderTraining
+from ddgk.engine.starts import HELD
 from ddgk.hashing import scramble
 
 ROWS = 256  # of a mask at a time, so that it never takes more room than a few rows do

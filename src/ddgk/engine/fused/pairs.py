@@ -282,7 +282,6 @@ def train_group(
         if sizes.n_samples > 0:
             begin_step(sampling, step, False)
             clear(sampling.across_slopes)
-            clear(sampling.nodes_slopes)
         for first in range(0, rows, sizes.block):
             last = min(first + sizes.block, rows)
             if sizes.n_samples > 0:

@@ -29,19 +29,21 @@ def begin_step(sampling: Any, step: int, ends: bool) -> None:
 
 @compiled
 def spread_nodes(lanes: Any, sampling: Any, n_nodes: int, known: int) -> None:
-    """Lay M out as M^T with its beginning repeated behind it, and row by row.
+    """Lay M out as M^T with its beginning repeated behind it, and row by row; dL/dM becomes 0.
 
     lanes: (node_rows, known) lanes; sampling.across: (known, n_nodes + WRAP); sampling.nodes:
-    (n_nodes, known filled up to whole lanes).
+    (n_nodes, 2, known filled up to whole lanes), a row of M and of dL/dM side by side.
     """
     across, nodes = sampling.across, sampling.nodes
-    wide, stride = n_nodes + WRAP, len(nodes) // n_nodes
+    wide, stride = n_nodes + WRAP, len(nodes) // n_nodes // 2
     for j in range(n_nodes):
         at = (j // LANES * known) * LANES + j % LANES
         for k in range(known):
             value = lanes[at + k * LANES]
             across[k * wide + j] = value
-            nodes[j * stride + k] = value
+            nodes[2 * j * stride + k] = value
+        for k in range(stride):
+            nodes[(2 * j + 1) * stride + k] = 0
     for k in range(known):
         for j in range(WRAP):
             across[k * wide + n_nodes + j] = across[k * wide + j % n_nodes]
@@ -50,8 +52,8 @@ def spread_nodes(lanes: Any, sampling: Any, n_nodes: int, known: int) -> None:
 @compiled
 def gather_nodes(sampling: Any, lanes: Any, n_nodes: int, known: int) -> None:
     """Add up dL/dM of samples and of kept entries, in lanes; what no node fills is 0."""
-    slopes, kept = sampling.across_slopes, sampling.nodes_slopes
-    wide, stride = n_nodes + WRAP, len(kept) // n_nodes
+    slopes, nodes = sampling.across_slopes, sampling.nodes
+    wide, stride = n_nodes + WRAP, len(nodes) // n_nodes // 2
     for entry in range(n_nodes // LANES * known * LANES, len(lanes)):
         lanes[entry] = 0
     for k in range(known):
@@ -60,7 +62,7 @@ def gather_nodes(sampling: Any, lanes: Any, n_nodes: int, known: int) -> None:
     for j in range(n_nodes):
         at = (j // LANES * known) * LANES + j % LANES
         for k in range(known):
-            lanes[at + k * LANES] = slopes[k * wide + j] + kept[j * stride + k]
+            lanes[at + k * LANES] = slopes[k * wide + j] + nodes[(2 * j + 1) * stride + k]
 
 
 @compiled
@@ -175,7 +177,7 @@ def score_kept(facts: Any, facts_step: int, sampling: Any, rows: Any, known: int
     first, last = rows
     starts, places, _ = sampling.kept
     n_units = len(starts) - 1
-    stride = len(sampling.nodes) // n_units
+    stride = len(sampling.nodes) // n_units // 2
     facts_rows, nodes, scores = sampling.facts, sampling.nodes, sampling.scores
     n_kept = len(places) - 1
     begin = starts[min(first * LANES, n_units)]
@@ -185,11 +187,12 @@ def score_kept(facts: Any, facts_step: int, sampling: Any, rows: Any, known: int
         for k in range(known):
             facts_rows[own + k] = facts[0][at + k * LANES]
         for e in range(starts[unit], starts[unit + 1]):
-            ahead = places[min(e + AHEAD, n_kept)] * stride
-            fetch(nodes, ahead)
-            fetch(nodes, ahead + stride - 1)
+            # The row of dL/dM is wanted too, when the block comes back.
+            ahead = places[min(e + AHEAD, n_kept)] * 2 * stride
+            for line in range(0, 2 * stride, 2 * LANES):
+                fetch(nodes, ahead + line)
             total = fill(nodes, 0.0)
-            other = places[e] * stride
+            other = places[e] * 2 * stride
             for k in range(0, stride, LANES):
                 total = fma(load(facts_rows, own + k), load(nodes, other + k), total)
             store(sampling.total, 0, total)
@@ -280,27 +283,21 @@ def score_kept_back(
     first, last = rows
     starts, places, _ = sampling.kept
     n_units = len(starts) - 1
-    stride = len(sampling.nodes) // n_units
+    stride = len(sampling.nodes) // n_units // 2
     begin = starts[min(first * LANES, n_units)]
-    own_slopes, n_kept = sampling.facts_slopes, len(places) - 1
+    own_slopes, nodes = sampling.facts_slopes, sampling.nodes
     for unit in range(first * LANES, min(last * LANES, n_units)):
         own = (unit - first * LANES) * stride
         for k in range(0, stride, LANES):
             store(own_slopes, own + k, fill(own_slopes, 0.0))
         for e in range(starts[unit], starts[unit + 1]):
-            ahead = places[min(e + AHEAD, n_kept)] * stride
-            fetch(sampling.nodes, ahead)
-            fetch(sampling.nodes, ahead + stride - 1)
-            fetch(sampling.nodes_slopes, ahead)
-            fetch(sampling.nodes_slopes, ahead + stride - 1)
             slope = fill(own_slopes, sampling.scores[e - begin])
-            other = places[e] * stride
+            other = places[e] * 2 * stride
             for k in range(0, stride, LANES):
                 added = load(own_slopes, own + k)
-                store(own_slopes, own + k, fma(slope, load(sampling.nodes, other + k), added))
-                added = load(sampling.nodes_slopes, other + k)
-                value = load(sampling.facts, own + k)
-                store(sampling.nodes_slopes, other + k, fma(slope, value, added))
+                store(own_slopes, own + k, fma(slope, load(nodes, other + k), added))
+                added, value = load(nodes, other + stride + k), load(sampling.facts, own + k)
+                store(nodes, other + stride + k, fma(slope, value, added))
         at = facts_slopes[1] + (unit // LANES - first) * facts_step + unit % LANES
         for k in range(n_wanted):
             facts_slopes[0][at + k * LANES] += own_slopes[own + k]

@@ -46,14 +46,15 @@ class Network(NamedTuple):
 class Cells(NamedTuple):
     """Classes on their way, all arrays of n entries but for the last two.
 
-    owner: the class of every node. first, after, before: each class is a list of nodes, ascending.
-    size, start: of every class; start: how many nodes come before it. at: the class that starts
-    there. touched, fresh, marks, slots, ranks, dates: room to work in. tree: starts, as sums that a
-    Fenwick tree holds, (n + 1,). counts: how many classes, and which round it is, (2,).
+    owner: the class of every node. first, last, after, before: each class is a list of nodes,
+    ascending. size, start: of every class; start: how many nodes come before it. at: the class that
+    starts there. touched, fresh, marks, slots, ranks, dates: room to work in. tree: starts, as sums
+    that a Fenwick tree holds, (n + 1,). counts: how many classes, and which round it is, (2,).
     """
 
     owner: Integers
     first: Integers
+    last: Integers
     after: Integers
     before: Integers
     size: Integers
@@ -84,12 +85,14 @@ def first_cells(colours: Integers) -> Cells:
     """Return the classes that colours make, in their order."""
     n_nodes = len(colours)
     known, owner = np.unique(colours, return_inverse=True)
-    room = [np.zeros(n_nodes, dtype=np.int64) for _ in range(12)]
+    room: dict[str, Integers] = {
+        name: np.zeros(n_nodes, dtype=np.int64) for name in Cells._fields[1:-2]
+    }
     cells = Cells(
-        owner.reshape(-1).astype(np.int64),
-        *room,
-        np.zeros(n_nodes + 1, dtype=np.int64),
-        np.array([len(known), 1]),
+        owner=owner.reshape(-1).astype(np.int64),
+        tree=np.zeros(n_nodes + 1, dtype=np.int64),
+        counts=np.array([len(known), 1]),
+        **room,
     )
     _list_members(cells)
     return cells
@@ -138,24 +141,24 @@ def group(keys: Integers, n_keys: int) -> tuple[Integers, Integers]:
 def _list_members(cells: Cells) -> None:
     """Chain the nodes of every class, ascending, and give each class its start."""
     cells.first[:] = -1
-    last = np.full(len(cells.owner), -1, dtype=np.int64)
+    cells.last[:] = -1
     for node in range(len(cells.owner)):
-        own = cells.owner[node]
-        _append(cells, own, node, last[own])
-        last[own] = node
-        cells.size[own] += 1
+        append(cells, cells.owner[node], node)
     position = 0
     for own in range(cells.counts[0]):
-        _begin(cells, own, position)
+        begin(cells, own, position)
         position += cells.size[own]
 
 
 @compiled
-def _append(cells: Cells, own: int, node: int, last: int) -> None:
+def append(cells: Cells, own: int, node: int) -> None:
     """Put a node at the end of a class's list."""
+    last = cells.last[own]
     cells.owner[node] = own
     cells.before[node] = last
     cells.after[node] = -1
+    cells.last[own] = node
+    cells.size[own] += 1
     if last < 0:
         cells.first[own] = node
     else:
@@ -163,20 +166,23 @@ def _append(cells: Cells, own: int, node: int, last: int) -> None:
 
 
 @compiled
-def _unlink(cells: Cells, node: int) -> None:
+def unlink(cells: Cells, node: int) -> None:
     """Take a node out of its class's list."""
+    own = cells.owner[node]
     earlier, later = cells.before[node], cells.after[node]
     if earlier < 0:
-        cells.first[cells.owner[node]] = later
+        cells.first[own] = later
     else:
         cells.after[earlier] = later
-    if later >= 0:
+    if later < 0:
+        cells.last[own] = earlier
+    else:
         cells.before[later] = earlier
-    cells.size[cells.owner[node]] -= 1
+    cells.size[own] -= 1
 
 
 @compiled
-def _begin(cells: Cells, own: int, position: int) -> None:
+def begin(cells: Cells, own: int, position: int) -> None:
     """Let a class start at a position where none started before."""
     cells.start[own] = position
     cells.at[position] = own
@@ -187,7 +193,7 @@ def _begin(cells: Cells, own: int, position: int) -> None:
 
 
 @compiled
-def _rank(cells: Cells, own: int) -> int:
+def _rank(cells: Cells, own: int) -> Any:
     """Count the classes before one; looked up once a round."""
     if cells.dates[own] != cells.counts[1]:
         cells.dates[own] = cells.counts[1]
@@ -218,11 +224,11 @@ def settle_all(cells: Cells, network: Network) -> None:
             cells.touched[n_touched] = node
             cells.marks[node] = cells.counts[1]
             n_touched += 1
-    _settle(cells, network, _split(cells, network, n_touched))
+    settle(cells, network, _split(cells, network, n_touched))
 
 
 @compiled
-def _settle(cells: Cells, network: Network, n_fresh: int) -> None:
+def settle(cells: Cells, network: Network, n_fresh: int) -> None:
     """Refine until nothing more is told apart; fresh: nodes of smaller pieces, just cut off."""
     while n_fresh > 0:
         cells.counts[1] += 1
@@ -311,11 +317,9 @@ def _cut(
     if rest >= 0:
         for run in range(n_runs):
             here = by_sight[bounds[run]]
-            lower = seen[0, here] < rest_seen[0] or (
-                seen[0, here] == rest_seen[0] and seen[1, here] < rest_seen[1]
-            )
-            before_rest += lower
-            if seen[0, here] == rest_seen[0] and seen[1, here] == rest_seen[1]:
+            same = seen[0, here] == rest_seen[0]
+            before_rest += seen[0, here] < rest_seen[0] or (same and seen[1, here] < rest_seen[1])
+            if same and seen[1, here] == rest_seen[1]:
                 stays = run
     else:
         stays = 0
@@ -325,29 +329,24 @@ def _cut(
         before_rest = stays
     if n_runs == (1 if stays >= 0 else 0):
         return n_fresh
-    position = cells.start[own]
-    origin = position
+    origin = position = cells.start[own]
     for run in range(n_runs):
         if run != stays:
             for place in range(bounds[run], bounds[run + 1]):
-                _unlink(cells, nodes[by_sight[place]])
-    n_pieces = n_runs + (1 if stays < 0 else 0)
+                unlink(cells, nodes[by_sight[place]])
+    n_pieces = n_runs + (stays < 0)
     largest, size = own, cells.size[own]
     first_id = cells.counts[0]
     run = 0
     for piece in range(n_pieces):
         if piece == before_rest:
             mine = own
-            run += 1 if stays >= 0 else 0
+            run += stays >= 0
         else:
             mine = cells.counts[0]
             cells.counts[0] += 1
-            cells.size[mine] = bounds[run + 1] - bounds[run]
-            last = -1
             for place in range(bounds[run], bounds[run + 1]):
-                node = nodes[by_sight[place]]
-                _append(cells, mine, node, last)
-                last = node
+                append(cells, mine, nodes[by_sight[place]])
             if cells.size[mine] > size:
                 largest, size = mine, cells.size[mine]
             run += 1
@@ -355,7 +354,7 @@ def _cut(
             cells.start[mine] = position
             cells.at[position] = mine
         else:
-            _begin(cells, mine, position)
+            begin(cells, mine, position)
         position += cells.size[mine]
     for piece in range(n_pieces):
         mine = own if piece == 0 else first_id + piece - 1
@@ -373,14 +372,13 @@ def _leave(cells: Cells, node: int) -> None:
     """Give a node a class of its own, in front of the one it leaves."""
     old = cells.owner[node]
     position = cells.start[old]
-    _unlink(cells, node)
+    unlink(cells, node)
     mine = cells.counts[0]
     cells.counts[0] += 1
-    cells.size[mine] = 1
-    _append(cells, mine, node, -1)
+    append(cells, mine, node)
     cells.start[mine] = position
     cells.at[position] = mine
-    _begin(cells, old, position + 1)
+    begin(cells, old, position + 1)
 
 
 @compiled
@@ -394,7 +392,7 @@ def _single_out_all(cells: Cells, network: Network) -> None:
             node = cells.first[own]
             _leave(cells, node)
             cells.fresh[0] = node
-            _settle(cells, network, 1)
+            settle(cells, network, 1)
             if cells.counts[0] == n_classes + 1:
                 # It told nothing else apart: all that it left are interchangeable.
                 while cells.size[own] > 1:

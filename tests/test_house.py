@@ -12,8 +12,8 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "ddgk"
 
 ROWS = [
-    ["errors", "hashing"],
-    ["graphs"],
+    ["compiling", "errors", "hashing"],
+    ["graphs", "refinement"],
     ["datasets", "symmetry"],
     ["relations"],
     ["attributes", "engine"],

@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.hashing import scramble
+from ddgk.refinement import Network, make_network, ordered, refined
 
 Integers = NDArray[np.int64]
 
@@ -84,14 +84,7 @@ def equitable_partition(colours: Integers, arcs: Arcs) -> Partition:
 
     colours: (n_nodes,) whole numbers that do not depend on the numbering of the nodes.
     """
-    classes = _ranks(colours.astype(np.int64))
-    n_classes = int(classes.max()) + 1
-    while True:
-        refined = _ranks(classes, *_signatures(classes, arcs))
-        n_refined = int(refined.max()) + 1
-        if n_refined == n_classes:
-            return Partition(classes)
-        classes, n_classes = refined, n_refined
+    return Partition(refined(colours, _network(colours, arcs)))
 
 
 def canonical_order(colours: Integers, arcs: Arcs) -> Integers:
@@ -104,21 +97,7 @@ def canonical_order(colours: Integers, arcs: Arcs) -> Integers:
 
     Returns (n_nodes,): the node that comes first, second, ...
     """
-    partition = equitable_partition(colours, arcs)
-    while partition.n_classes < len(colours):
-        shared = int(np.argmax(partition.sizes > 1))
-        members = np.flatnonzero(partition.classes == shared)
-        singled = 2 * partition.classes
-        singled[members[1:]] += 1
-        refined = equitable_partition(singled, arcs)
-        if refined.n_classes == partition.n_classes + 1:
-            # Singling one out told nothing else apart: the members are interchangeable, so all of
-            # them can be ordered at once, in any way.
-            spread = partition.classes * (len(members) + 1)
-            spread[members] += np.arange(len(members))
-            refined = Partition(_ranks(spread))
-        partition = refined
-    return np.argsort(partition.classes).astype(np.int64)
+    return ordered(colours, _network(colours, arcs))
 
 
 def block_sums(values: NDArray[np.float64], partition: Partition) -> NDArray[np.float64]:
@@ -133,31 +112,5 @@ def block_sums(values: NDArray[np.float64], partition: Partition) -> NDArray[np.
     return np.stack(sums, axis=1)
 
 
-def _signatures(classes: Integers, arcs: Arcs) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """Hash what each node sees: the multiset of (code, class) over its arcs, in two 64-bit words.
-
-    Adding hashes modulo 2^64 is exact and forgets the order; with 128 bits, a collision among a
-    million nodes has a chance of about 1e-27.
-    """
-    words = []
-    for salt in (np.uint64(0x243F6A8885A308D3), np.uint64(0x13198A2E03707344)):
-        seen = scramble(
-            scramble(arcs.codes.astype(np.uint64) ^ salt) + classes[arcs.heads].astype(np.uint64)
-        )
-        total = np.zeros(len(classes), dtype=np.uint64)
-        np.add.at(total, arcs.tails, seen)
-        words.append(total)
-    return words[0], words[1]
-
-
-def _ranks(first: Integers, *rest: NDArray[np.uint64]) -> Integers:
-    """Return the rank of each tuple (first[i], rest[0][i], ...) among the distinct ones."""
-    keys = (first, *rest)
-    order = np.lexsort(keys[::-1])
-    changes = np.zeros(len(first), dtype=np.int64)
-    for key in keys:
-        ordered = key[order]
-        changes[1:] |= ordered[1:] != ordered[:-1]
-    ranks = np.empty(len(first), dtype=np.int64)
-    ranks[order] = np.cumsum(changes)
-    return ranks
+def _network(colours: Integers, arcs: Arcs) -> Network:
+    return make_network(len(colours), arcs.tails, arcs.heads, arcs.codes)

@@ -229,7 +229,7 @@ def test_by_profiles_of_a_fitted_model():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"by": "luck"}, "by must be one of 'attention', 'profiles', not 'luck'"),
+        ({"by": "luck"}, "by must be one of 'attention', 'neighbours', 'profiles', not 'luck'"),
         ({"by": "profiles"}, "give model="),
         ({"relation": "friendship"}, "relation must be some of 'node_to_edges', 'heat'"),
         ({"relation": ()}, "relation must be some of"),

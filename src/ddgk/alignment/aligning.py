@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ddgk.alignment.checking import is_isomorphism
 from ddgk.alignment.communities import Grouping, GroupsOfBoth, group_both
+from ddgk.alignment.large import align_large
 from ddgk.alignment.learning import Annealing, Learner, Start
 from ddgk.alignment.orbits import colour_classes
 from ddgk.alignment.profiles import Profiler, match_profiles, profile_affinity
@@ -40,7 +41,8 @@ LADDER = (
     EncoderTraining(dimension=32, width=128, depth=1, epochs=400, rate=0.03, scores="linear"),
 )
 RELATIONS = ("node_to_edges", "heat")
-WAYS = ("attention", "profiles")
+WAYS = ("attention", "neighbours", "profiles")
+MOST_DENSE = 3000  # nodes; above, nothing may be as large as all pairs of nodes
 PATIENCE = 2.0  # seconds after which a progress bar is shown
 WAVE = 4  # starts that are run side by side, however many threads there are
 
@@ -86,6 +88,10 @@ def align(
     are tried, each with an encoder of its own; the one that reconstructs the target best is kept. A
     start whose matching is an isomorphism cannot be improved upon and ends the search.
 
+    Where either graph has more than 3,000 nodes, no matrix between all nodes is built and no
+    encoder trained: both graphs are refined together, and where that does not end in an
+    isomorphism, neighbours vote on a short attention (`by="neighbours"`).
+
     Parameters
     ----------
     target, source : Graph, or a graph of a library that `ddgk.graphs.as_graph` knows
@@ -95,9 +101,10 @@ def align(
         What is reconstructed, of "node_to_edges", "heat", "closeness"; several at once.
     labels : "auto", "none" or tuple of str
         Which of node_labels, edge_labels, attributes steer the match; "auto": those both carry.
-    by : {"attention", "profiles"}
-        "profiles" trains nothing for the pair: nodes that cost a fitted model's sources alike are
-        matched.
+    by : {"attention", "neighbours", "profiles"}
+        "neighbours" is what large graphs are matched by, on graphs of any size; of the parameters
+        below only `model`, `coefficients`, `policies` and `random_state` count. "profiles" trains
+        nothing for the pair: nodes that cost a fitted model's sources alike are matched.
     model : DDGK, optional
         A fitted model. For `by="profiles"` it is needed; otherwise its profiles are where the
         attention starts.
@@ -147,6 +154,9 @@ def align(
     families = learn_families(pair, method.families)
     weights = tuple(method.coefficient(family.name) for family in families)
     viewer = Viewer(checked_relations(relation), families, weights)
+    if by == "neighbours" or max(graph.n_nodes for graph in pair) > MOST_DENSE:
+        _check_large(pair, by, groups, noise)
+        return align_large(*pair, viewer, model, random_state)
     if by == "profiles":
         assert model is not None
         mine, theirs = (model.node_profiles(graph) for graph in pair)
@@ -195,6 +205,18 @@ def _check(restarts: Any, steps: Any, noise: Any, by: str, model: Profiler | Non
         raise ParameterError(
             "by='profiles' matches the node profiles of a fitted model; give model="
         )
+
+
+def _check_large(pair: Pair, by: str, groups: GroupsOfBoth | None, noise: float) -> None:
+    """Refuse what takes a matrix between all nodes, where graphs are too large for one."""
+    sizes = " and ".join(f"{graph.n_nodes:,}" for graph in pair)
+    why = f"compares all nodes of both graphs, which here are {sizes} (at most {MOST_DENSE:,})"
+    if by == "profiles":
+        raise ParameterError(f"by='profiles' {why}; pass by='neighbours' with the same model")
+    if groups is not None:
+        raise ParameterError(f"groups= {why}; align without, and coarsen what is found")
+    if noise == 0:
+        raise ParameterError(f"the equivariant start, noise=0, {why}; leave noise as it is")
 
 
 def _waves(restarts: int) -> Iterator[range]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ddgk.errors import ParameterError
 from ddgk.graphs.graph import Graph, label_key
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+MOST_BLOCKS = 1 << 24  # entries of an attention between groups
 
 # Labels node by node, {node: label}, or collections of nodes.
 Groups = Sequence[Any] | Mapping[Hashable, Hashable] | NDArray[Any]
@@ -53,10 +56,10 @@ class Grouping:
 
     def members(self, graph: Graph) -> tuple[tuple[Hashable, ...], ...]:
         """Return the nodes of each group, by the names they have in the graph."""
-        return tuple(
-            tuple(graph.node_names[node] for node in np.flatnonzero(self.codes == group).tolist())
-            for group in range(len(self.names))
-        )
+        found: list[list[Hashable]] = [[] for _ in self.names]
+        for name, group in zip(graph.node_names, self.codes.tolist(), strict=True):
+            found[group].append(name)
+        return tuple(map(tuple, found))
 
 
 @dataclass(frozen=True)
@@ -173,10 +176,28 @@ def coarsen(
     return GroupAlignment(found, mine, theirs, sum_blocks(found.attention, mine, theirs))
 
 
-def sum_blocks(attention: Array, mine: Grouping, theirs: Grouping) -> Array:
+def sum_blocks(attention: Any, mine: Grouping, theirs: Grouping) -> Array:
     """Sum over source groups, average over target groups, (n_target_groups, n_source_groups)."""
+    if sparse.issparse(attention):
+        return _sum_sparse_blocks(attention, mine, theirs)
     summed = mine.indicator.T @ attention @ theirs.indicator
     return np.asarray(summed / mine.sizes[:, None])
+
+
+def _sum_sparse_blocks(attention: Any, mine: Grouping, theirs: Grouping) -> Array:
+    """Do the same for a sparse attention; nodes that attend nobody do not count."""
+    shape = len(mine.names), len(theirs.names)
+    if shape[0] * shape[1] > MOST_BLOCKS:
+        raise ParameterError(
+            f"{shape[0]:,} by {shape[1]:,} groups are more than an attention between groups can "
+            "hold; give fewer groups, as coarsen(target_groups, source_groups)"
+        )
+    entries = attention.tocoo()
+    summed = np.zeros(shape)
+    np.add.at(summed, (mine.codes[entries.row], theirs.codes[entries.col]), entries.data)
+    sums = summed.sum(axis=1, keepdims=True)
+    even = np.broadcast_to(theirs.sizes / theirs.sizes.sum(), shape)
+    return np.where(sums > 0, summed / np.where(sums > 0, sums, 1.0), even)
 
 
 def shrink(graph: Graph, groups: Grouping) -> Graph:

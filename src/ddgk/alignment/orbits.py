@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.alignment.checking import is_isomorphism
 from ddgk.attributes import learn_families
 from ddgk.graphs.graph import Graph
 from ddgk.reading import Reader
@@ -51,7 +50,9 @@ def find_orbits(
     automorphism.
     """
     classes = colour_classes(target, families)
-    groups = [np.flatnonzero(classes == c) for c in range(int(classes.max()) + 1)]
+    order = np.argsort(classes, kind="stable")
+    groups = np.split(order, np.cumsum(np.bincount(classes))[:-1])
+    surroundings = _Surroundings(target, families)
     joined = _Joined(target.n_nodes)
     for automorphism in _automorphisms(isomorphisms):
         joined.join(enumerate(automorphism.tolist()))
@@ -60,7 +61,7 @@ def find_orbits(
     for group in groups:
         if len(group) < 2:
             continue
-        joined.join(_twins(target, families, group))
+        joined.join(surroundings.twins(group))
         members = group.tolist()
         found.append(
             Orbit(
@@ -84,14 +85,44 @@ def _automorphisms(isomorphisms: Sequence[Integers]) -> Iterable[Integers]:
         yield image
 
 
-def _twins(graph: Graph, families: Sequence[str], group: Integers) -> Iterable[tuple[int, int]]:
-    """Find nodes of a class whose exchange alone keeps everything, each with the one before it."""
-    everywhere = np.arange(graph.n_nodes)
-    for first, second in zip(group[:-1].tolist(), group[1:].tolist(), strict=True):
-        image = everywhere.copy()
-        image[[first, second]] = second, first
-        if is_isomorphism(graph, graph, np.stack([everywhere, image], axis=1), families):
-            yield first, second
+class _Surroundings:
+    """Who is around each node, by which edges, and what the nodes carry."""
+
+    def __init__(self, graph: Graph, families: Sequence[str]) -> None:
+        n_nodes, n_edges = graph.n_nodes, graph.n_edges
+        tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
+        order = np.lexsort((heads, tails))
+        self._starts = np.searchsorted(tails[order], np.arange(n_nodes + 1))
+        self._heads, self._edges = heads[order], order % max(n_edges, 1)
+        self._nodes: list[Sequence[object]] = []
+        self._kinds: list[Sequence[object]] = []
+        if graph.edge_weights is not None:
+            self._kinds.append(graph.edge_weights.tolist())
+        if "edge_labels" in families:
+            self._kinds.append(graph.edge_labels or ())
+        if "node_labels" in families:
+            self._nodes.append(graph.node_labels or ())
+        if "attributes" in families and graph.node_attributes is not None:
+            self._nodes.append([row.tobytes() for row in graph.node_attributes])
+
+    def twins(self, group: Integers) -> Iterable[tuple[int, int]]:
+        """Find nodes whose exchange alone keeps everything, each with the one before it."""
+        for first, second in zip(group[:-1].tolist(), group[1:].tolist(), strict=True):
+            if self._are_twins(first, second):
+                yield first, second
+
+    def _are_twins(self, one: int, other: int) -> bool:
+        alike = all(carried[one] == carried[other] for carried in self._nodes)
+        return alike and self._seen(one, other) == self._seen(other, one)
+
+    def _seen(self, node: int, apart_from: int) -> list[tuple[object, ...]]:
+        """List the neighbours of a node but one, with what their edges carry, ascending."""
+        own = slice(self._starts[node], self._starts[node + 1])
+        return [
+            (head, *(kind[edge] for kind in self._kinds))
+            for head, edge in zip(self._heads[own].tolist(), self._edges[own].tolist(), strict=True)
+            if head != apart_from
+        ]
 
 
 class _Joined:
@@ -103,6 +134,7 @@ class _Joined:
     def root(self, node: int) -> int:
         """Return the node that stands for the set."""
         while self._above[node] != node:
+            self._above[node] = self._above[self._above[node]]  # halves the way for the next
             node = self._above[node]
         return node
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ddgk.alignment.checking import induced_edges, is_isomorphism, kept_edges
 from ddgk.alignment.communities import GroupAlignment, Grouping, Groups, as_plain, coarsen
@@ -47,7 +48,8 @@ class Alignment:
     ----------
     target, source : Graph
     attention : array of shape (n_target_nodes, n_source_nodes)
-        Where each target node attends; rows sum to 1.
+        Where each target node attends; rows sum to 1. Between large graphs a sparse array of at
+        most 16 entries a row, and none for nodes without a partner.
     loss : float
         Mean squared error with which the matching reconstructs the target's relations and labels
         from what was learned of the source; 0 is perfect.
@@ -70,7 +72,7 @@ class Alignment:
 
     target: Graph
     source: Graph
-    attention: Array
+    attention: Any
     loss: float
     losses: Array
     families: tuple[str, ...] = ()
@@ -84,7 +86,8 @@ class Alignment:
     def pairs(self) -> Integers:
         """Return the one-to-one matching, (n_matched, 2): target node, source node.
 
-        The smaller graph is matched whole.
+        The smaller graph is matched whole; but of large graphs only nodes that something speaks
+        for.
         """
         return match_attention(self.attention) if self.matched is None else self.matched
 
@@ -97,14 +100,14 @@ class Alignment:
     @property
     def unmatched(self) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
         """Return the nodes without a partner, of the target and of the source."""
-        return tuple(  # type: ignore[return-value]
+        mine, theirs = (
             tuple(
-                name
-                for node, name in enumerate(graph.node_names)
-                if node not in set(self.pairs[:, side].tolist())
+                graph.node_names[node]
+                for node in np.setdiff1d(np.arange(graph.n_nodes), self.pairs[:, side]).tolist()
             )
             for side, graph in enumerate((self.target, self.source))
         )
+        return mine, theirs
 
     @property
     def confidence(self) -> dict[Hashable, float]:
@@ -229,8 +232,20 @@ class Alignment:
                 }
                 for restart in self.restarts
             ],
-            "attention": self.attention.tolist(),
+            "attention": _attention_as_json(self.attention),
         }
+
+
+def _attention_as_json(attention: Any) -> Any:
+    """Return rows of numbers; of a sparse array places and values."""
+    if not sparse.issparse(attention):
+        return attention.tolist()
+    entries = attention.tocoo()
+    return {
+        "target": entries.row.tolist(),
+        "source": entries.col.tolist(),
+        "value": entries.data.tolist(),
+    }
 
 
 def match_attention(attention: Array) -> Integers:

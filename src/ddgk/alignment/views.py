@@ -130,8 +130,8 @@ class Viewer:
                 own += [coefficient] * _label_codes(family).shape[1]
         return np.array(own)
 
-    def order(self, graph: Graph) -> Integers:
-        """List the nodes in an order that depends on what is read of the graph alone, (n,)."""
+    def codes(self, graph: Graph) -> tuple[Integers, Integers, Integers, Integers]:
+        """Return what tells nodes apart: colours, and tails, heads and codes of arcs, both ways."""
         check_families(graph, self.families)
         weights = graph.edge_weights
         codes = np.zeros(graph.n_edges, dtype=np.int64)
@@ -145,7 +145,11 @@ class Viewer:
             if labelled is not None:
                 codes = codes * (1 + family.width) + labelled.codes[: graph.n_edges]
         tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
-        return order_nodes(colours, tails, heads, np.concatenate([codes, codes]))
+        return colours, tails, heads, np.concatenate([codes, codes])
+
+    def order(self, graph: Graph) -> Integers:
+        """List the nodes in an order that depends on what is read of the graph alone, (n,)."""
+        return order_nodes(*self.codes(graph))
 
     def view(self, graph: Graph, order: Integers) -> View:
         """Read a graph, its nodes in that order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ SUFFIXES = (".json", ".csv", *FIGURES)
 # More than these are counted, not listed.
 MOST_ORBITS = 8
 MOST_NAMES = 12
+MOST_ROWS = 200
 
 
 def write(path: Path, found: Alignment, groups: GroupAlignment | None, detail: str) -> None:
@@ -92,11 +94,17 @@ def _table(found: Alignment) -> Any:
     if labelled:
         table.add_column("labels")
     sure = found.confidence
-    for t, s in found.matching.items():
-        cells = [str(t), str(s), f"{sure[t]:.2f}"]
-        table.add_row(*cells, *([f"{mine[t]} {theirs[s]}"] if labelled else []))
-    for t in found.unmatched[0]:
-        table.add_row(str(t), "-", "-", *([mine[t]] if labelled else []))
+    rows = [
+        (str(t), str(s), f"{sure[t]:.2f}", *([f"{mine[t]} {theirs[s]}"] if labelled else []))
+        for t, s in islice(found.matching.items(), MOST_ROWS)
+    ]
+    alone = found.unmatched[0]
+    rows += [(str(t), "-", "-", *([mine[t]] if labelled else [])) for t in alone[:MOST_ROWS]]
+    for row in rows[:MOST_ROWS]:
+        table.add_row(*row)
+    hidden = len(found.pairs) + len(alone) - min(len(rows), MOST_ROWS)
+    if hidden:
+        table.caption = f"and {hidden} more (all are in .csv and .json)"
     return table
 
 

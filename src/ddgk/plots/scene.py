@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ddgk.alignment import Alignment, GroupAlignment, Grouping
 from ddgk.alignment.checking import kept_edges
+from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
 from ddgk.plots.canvas import OTHER, PALETTE, UNLABELLED, assign_colours, shorten
 from ddgk.plots.drawing import node_size
@@ -86,6 +88,12 @@ class Scene:
 
 def show_nodes(found: Alignment, colours: str) -> Scene:
     """Set the scene with a disc for every node."""
+    if sparse.issparse(found.attention):
+        sizes = f"{found.target.n_nodes:,} and {found.source.n_nodes:,}"
+        raise ParameterError(
+            f"graphs of {sizes} nodes are too large to draw node by node; pass detail='groups', "
+            "or draw found.coarsen(...)"
+        )
     kept = kept_edges(found.target, found.source, found.pairs)
     size = node_size(max(found.target.n_nodes, found.source.n_nodes))
     own, legend = _colour_nodes(found, colours)

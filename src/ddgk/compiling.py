@@ -1,0 +1,19 @@
+"""How kernels outside the fused engine are compiled; that one has a switch of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def compiled(function: Function) -> Function:
+    """Compile a kernel, exactly as written, and keep it on disk."""
+    try:
+        result = numba.njit(error_model="numpy", nogil=True, cache=True)(function)
+    except RuntimeError:  # no folder on this machine can be written: compile in every process
+        result = numba.njit(error_model="numpy", nogil=True)(function)
+    return cast(Function, result)

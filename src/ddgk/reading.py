@@ -111,7 +111,9 @@ class Reader:
             found = self._read(
                 graph.permuted(order), Partition.discrete(graph.n_nodes), samples, True
             )
-            return replace(found, partition=nodes, relation=found.relation.renumbered(order))
+            # Sampled entries are never shown one by one, so nobody asks for them in their place.
+            relation = found.relation if samples else found.relation.renumbered(order)
+            return replace(found, partition=nodes, relation=relation)
         relation = relate(graph, self.relation, self.seed)
         if quotient:
             nodes = equitable_partition(*self._codes(graph, relation.arcs))

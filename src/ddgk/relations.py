@@ -114,7 +114,10 @@ def _compressed(
     shape: tuple[int, int],
 ) -> Any:
     """Return a sparse array; entries of one place are added in an order of their own."""
-    order = np.lexsort((values, columns, rows))
+    places = rows * shape[1] + columns
+    order = np.argsort(places, kind="stable")
+    if (values != values[:1]).any():
+        order = np.lexsort((values, places))
     rows, columns, values = rows[order], columns[order], values[order]
     begins = np.ones(len(rows), dtype=bool)
     begins[1:] = (rows[1:] != rows[:-1]) | (columns[1:] != columns[:-1])

@@ -47,6 +47,22 @@ def test_every_option_of_the_method_arrives(run, molecules):
     assert method.surroundings == "two_hop"  # of the preset
 
 
+def test_options_for_relations_encoders_and_large_graphs_arrive(run, rings):
+    words = [
+        *("--relation", "node_to_edges,edge_to_nodes", "--encoder-drop", "0.1"),
+        *("--encoder-decay", "0.2", "--encoder-patience", "2", "--regions", "3"),
+        *("--attention-size", "2", "--sampled-above", "5", "--samples", "4"),
+    ]
+    run("embed", rings, "-o", "x.npz", "--save-model", "x.ddgk", *words, *QUICK)
+    method = DDGK.load("x.ddgk").method_
+    assert method.relation == ("node_to_edges", "edge_to_nodes")
+    assert (method.encoder_drop, method.encoder_decay, method.encoder_patience) == (0.1, 0.2, 2)
+    assert (method.regions, method.attention_size) == (3, 2)
+    assert (method.sampled_above, method.samples) == (5, 4)
+    with np.load("x.npz") as found:
+        assert "source0/edge_to_nodes.edges.sum/region2" in found["columns"].tolist()
+
+
 def test_a_saved_model_embeds_the_same_and_other_graphs(run, rings):
     run("embed", rings, "-o", "x.npy", "--save-model", "x.ddgk", *QUICK)
     run("embed", rings, "-o", "y.npy", "--model", "x.ddgk")

@@ -14,6 +14,7 @@ from ddgk.evaluation.classification import PROTOCOLS
 from ddgk.evaluation.classifiers import CLASSIFIERS
 from ddgk.graphs import policies
 from ddgk.method import CHOICES, PRESETS
+from ddgk.relations import RELATIONS
 
 
 def test_choices_are_those_of_the_library():
@@ -25,6 +26,7 @@ def test_choices_are_those_of_the_library():
         if name not in ("attributes", "groups"):
             assert sorted(allowed) == sorted(library[name]), name
     assert set(options.FAMILIES) == set(FAMILIES)
+    assert tuple(RELATIONS) == options.RELATIONS
     assert tuple(VIEWS) == options.VIEWS
     assert tuple(BASELINES) == options.BASELINES
 
@@ -48,7 +50,9 @@ def test_options_of_embed_are_called_as_in_the_library():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--relation", "adjacency"), "must be one of node_to_edges, closeness, not 'adjacency'"),
+        (("--relation", "adjacency"), "edge_to_nodes, neighborhood, not 'adjacency'"),
+        (("--relation", "closeness,closeness"), "must be different relations"),
+        (("--relation", ""), "not ''"),
         (("--output", "x.npy"), "must be one of channels, total, edges"),
         (("--families", "node_labels,colours"), "not 'colours'"),
         (("--curve", "1,two"), "must be numbers such as 1,2,5, not '1,two'"),

@@ -78,12 +78,32 @@ def embed(
     preset: Annotated[
         str | None, choice("preset", "What the options of the method are, unless given.")
     ] = None,
-    relation: Annotated[str | None, choice("relation", "What encoders learn to predict.")] = None,
+    relation: options.Relations = None,
     scores: Annotated[str | None, choice("scores", "What encoders put out.")] = None,
     reverse: Annotated[str | None, choice("reverse", "The reverse attention.")] = None,
     start: Annotated[str | None, choice("start", "Where training starts.")] = None,
     encoder_epochs: Annotated[
         int | None, typer.Option(min=0, help="Steps that train an encoder.", show_default=False)
+    ] = None,
+    encoder_drop: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Share of the edges that an encoder does not see in a step.",
+            show_default=False,
+        ),
+    ] = None,
+    encoder_decay: Annotated[
+        float | None,
+        typer.Option(min=0, help="Decay of an encoder's weights.", show_default=False),
+    ] = None,
+    encoder_patience: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="After how many steps without gain an encoder's training ends; 0: never.",
+            show_default=False,
+        ),
     ] = None,
     curve: Annotated[
         str | None,
@@ -99,6 +119,30 @@ def embed(
         typer.Option(
             min=0,
             help="Into how many regions of a source the end is split.",
+            show_default=False,
+        ),
+    ] = None,
+    attention_size: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Size of attention as a product of two matrices; 0: one whole matrix.",
+            show_default=False,
+        ),
+    ] = None,
+    sampled_above: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            help="Graphs of more nodes are reconstructed by their edges and samples.",
+            show_default=False,
+        ),
+    ] = None,
+    samples: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="How many other entries of each node they are reconstructed by.",
             show_default=False,
         ),
     ] = None,
@@ -149,13 +193,19 @@ def embed(
         "n_sources": sources,
         "sources": choose,
         "preset": preset,
-        "relation": relation,
+        "relation": options.relation_names(relation),
         "scores": scores,
         "reverse": reverse,
         "start": start,
         "encoder_epochs": encoder_epochs,
+        "encoder_drop": encoder_drop,
+        "encoder_decay": encoder_decay,
+        "encoder_patience": encoder_patience,
         "curve": options.numbers(curve),
         "regions": regions,
+        "attention_size": attention_size,
+        "sampled_above": sampled_above,
+        "samples": samples,
         "families": options.family_names(families),
         "reduction": reduction,
         "output": output,

@@ -15,7 +15,6 @@ import typer
 CHOICES: dict[str, tuple[str, ...]] = {
     "preset": ("default", "paper", "authors"),
     "choose": ("random", "sizes", "farthest", "facility"),
-    "relation": ("node_to_edges", "closeness"),
     "scores": ("linear", "tanh"),
     "reverse": ("tied", "free"),
     "start": ("equivariant", "glorot"),
@@ -36,6 +35,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 FAMILIES = ("node_labels", "edge_labels", "attributes")
+RELATIONS = ("node_to_edges", "closeness", "edge_to_nodes", "neighborhood")
 VIEWS = ("node_to_edges", "heat", "closeness")
 BASELINES = (
     "sizes",
@@ -117,6 +117,18 @@ def family_names(text: str | None) -> str | tuple[str, ...] | None:
     if text is None or text in ("auto", "none"):
         return text
     return _some_of(FAMILIES, text, "auto, none, or some of")
+
+
+def relation_names(text: str | None) -> tuple[str, ...] | None:
+    """Read the names of what encoders learn to predict, separated by commas.
+
+    >>> relation_names("node_to_edges,edge_to_nodes")
+    ('node_to_edges', 'edge_to_nodes')
+    """
+    found = None if text is None else _some_of(RELATIONS, text, "some of")
+    if found is not None and len(set(found)) < len(found):
+        raise typer.BadParameter(f"must be different relations, not {text!r}")
+    return found
 
 
 def view_names(text: str | None) -> tuple[str, ...] | None:
@@ -202,6 +214,16 @@ Families = Annotated[
         callback=checked(family_names),
         help=f"Which labels to read: auto, none, or some of {', '.join(FAMILIES)}, with commas.",
         show_default="auto",
+    ),
+]
+
+Relations = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAMES",
+        callback=checked(relation_names),
+        help=f"What encoders learn to predict: some of {', '.join(RELATIONS)}, with commas.",
+        show_default=False,
     ),
 ]
 

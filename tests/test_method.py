@@ -43,8 +43,19 @@ def test_the_authors_average_the_losses_of_their_last_ten_steps():
     [
         (
             {"relation": "walks"},
-            "relation must be one of 'node_to_edges', 'closeness', not 'walks'",
+            "relation must be one of 'node_to_edges', 'closeness', 'edge_to_nodes', "
+            "'neighborhood', or several different ones, not 'walks'",
         ),
+        ({"relation": []}, r"or several different ones, not \[\]"),
+        ({"relation": ["closeness", "closeness"]}, "or several different ones, not"),
+        ({"relation": ["closeness", "walks"]}, "or several different ones, not"),
+        ({"relation": [["closeness"]]}, "or several different ones, not"),
+        ({"relation": 5}, "or several different ones, not 5"),
+        ({"relation": ""}, "or several different ones, not ''"),
+        ({"attention_size": -1}, "attention_size must be a whole number of at least 0, not -1"),
+        ({"attention_size": 2.5}, "attention_size must be a whole number"),
+        ({"sampled_above": -1}, "sampled_above must be a whole number of at least 0, not -1"),
+        ({"samples": 0}, "samples must be a whole number of at least 1, not 0"),
         ({"reverse": "loose"}, "reverse must be one of 'tied', 'free'"),
         ({"dimension": 0}, "dimension must be a whole number of at least 1, not 0"),
         ({"dimension": 2.5}, "dimension must be a whole number"),

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
@@ -177,10 +177,11 @@ class Method:
         self._check_families()
 
     def _check_relation(self) -> None:
-        given = self.relation
-        names = (given,) if isinstance(given, str) else tuple(given)
-        unknown = [name for name in names if name not in RELATIONS]
-        if unknown or len(set(names)) < max(1, len(names)):
+        given: Any = self.relation
+        several = isinstance(given, Iterable) and not isinstance(given, str)
+        names = tuple(given) if several else (given,)
+        known = all(isinstance(name, str) and name in RELATIONS for name in names)
+        if not known or len(set(names)) < max(1, len(names)):
             listed = ", ".join(map(repr, RELATIONS))
             raise ParameterError(
                 f"relation must be one of {listed}, or several different ones, not {given!r}"

@@ -39,8 +39,9 @@ PROBLEMS = [
     *(a_problem(n, n, n) for n in SIZES),
     a_problem(3, 9, 5, kind="soft"),
     a_problem(4, 20, 20, kind="dense"),
+    a_problem(1, 1, 1),  # of which all is held out
 ]
-SEEDS = [7, 2**63 + 5, 11, 0, 3, 4, 5]
+SEEDS = [0, 2**63 + 5, 11, 0, 3, 4, 5, 7]
 
 
 ALL = tuple(range(len(PROBLEMS)))
@@ -154,3 +155,10 @@ def test_without_anything_held_out_training_goes_to_its_end(engine64):
     shape = PROBLEMS[0].relation.shape
     assert not held_entries(shape, SEEDS[0], replace(PLAIN, patience=1)).any()
     assert_same(train(engine64, replace(PLAIN, patience=1), [0]), train(engine64, PLAIN, [0]))
+
+
+def test_with_everything_held_out_nothing_is_learned(engine64):
+    waiting, last = replace(PLAIN, patience=1), len(PROBLEMS) - 1
+    shape = PROBLEMS[last].relation.shape
+    assert held_entries(shape, SEEDS[last], waiting).all()
+    assert_same(train(engine64, waiting, [last]), [first_weights(shape, 1, PLAIN)])

@@ -96,7 +96,7 @@ def test_the_quotient_follows_the_path_of_the_full_run(engine64, relation, rever
 
     Adam divides by the size of the gradient, so where a gradient is exactly 0, rounding of 1e-18 is
     blown up to full steps within a few of them, and there is no path to follow. From Y = 0, where a
-    free reverse attention starts, that is so for a node related to exactly half of the nodes.
+    free reverse attention starts, that is so for a node that exactly half of the units relate to.
     """
     graphs = [random_graph(seed, labels=labels) for seed in range(1, 20)]
     for n_leaves in (4, 5):
@@ -104,7 +104,7 @@ def test_the_quotient_follows_the_path_of_the_full_run(engine64, relation, rever
         names = [0] + [1] * n_leaves
         graphs.append(star.replace(node_labels=names, edge_labels=names[1:]) if labels else star)
     if reverse == "free" and not labels:
-        graphs = [graph for graph in graphs if not _related_to_half(graph, relation)]
+        graphs = [graph for graph in graphs if not _half_relate_to_a_node(graph, relation)]
     reader = Reader(relation, learn_families(graphs, "auto"))
     method = Method(
         relation=relation,
@@ -126,8 +126,8 @@ def test_the_quotient_follows_the_path_of_the_full_run(engine64, relation, rever
     np.testing.assert_allclose(by_class, by_node, atol=1e-6, rtol=0)
 
 
-def _related_to_half(graph, relation) -> bool:
-    shares = relate(graph, relation).dense().mean(axis=1)
+def _half_relate_to_a_node(graph, relation) -> bool:
+    shares = relate(graph, relation).dense().mean(axis=0)
     return bool(np.isclose(shares, 0.5).any())
 
 

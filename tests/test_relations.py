@@ -137,6 +137,20 @@ def test_entropies_are_zero_for_binary_and_the_best_loss_for_soft():
     assert soft.entropies(Partition.discrete(5)).sum() == pytest.approx(total)
 
 
+def test_entropies_of_soft_edges_write_no_row_out(monkeypatch):
+    graph = random_graph(9)
+    shares = np.random.default_rng(0).uniform(0, 1, graph.n_edges)
+    soft = node_to_edges(graph.replace(edge_weights=shares))
+    matrix = soft.dense()
+    monkeypatch.setattr("scipy.sparse.csr_array.toarray", None)
+    found = soft.entropies(Partition.discrete(graph.n_nodes))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = [
+            -np.nan_to_num(part * np.log(part)).sum(axis=1) for part in (matrix, 1 - matrix)
+        ]
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
 def test_kept_weights_are_soft_edges():
     graph = Graph(3, [(0, 1), (1, 2)], edge_weights=[0.25, 1.0])
     assert node_to_edges(graph).dense().tolist() == [[0, 0.25, 0], [0.25, 0, 1], [0, 1, 0]]

@@ -85,13 +85,20 @@ class Relation:
 
             -sum_j B log B   and   -sum_j (1 - B) log(1 - B)
 
-        Zero where B is binary; for soft B this is subtracted, so that 0 is perfect.
+        Zero where B is binary; for soft B this is subtracted, so that 0 is perfect. Where B is
+        sparse the absent entries, which cost nothing, are not written out.
         """
-        if sparse.issparse(self.matrix) and not (self.matrix.data % 1).any():
-            return np.zeros((2, units.n_classes))
         rows = self.matrix[units.representatives]
-        rows = np.sort(rows.toarray() if sparse.issparse(rows) else rows, axis=1)
-        return np.stack([_entropy(rows).sum(axis=1), _entropy(1 - rows).sum(axis=1)])
+        if not sparse.issparse(rows):
+            rows = np.sort(rows, axis=1)
+            return np.stack([_entropy(rows).sum(axis=1), _entropy(1 - rows).sum(axis=1)])
+        if not (rows.data % 1).any():
+            return np.zeros((2, units.n_classes))
+        places = np.repeat(np.arange(units.n_classes), np.diff(rows.indptr))
+        order = np.lexsort((rows.data, places))
+        places, shares = places[order], rows.data[order]
+        each = (_entropy(shares), _entropy(1 - shares))
+        return np.stack([np.bincount(places, part, units.n_classes) for part in each])
 
 
 def _coarsened(matrix: Any, nodes: Partition, rows: NDArray[np.int64] | None = None) -> Any:

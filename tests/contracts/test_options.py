@@ -10,6 +10,7 @@ import pytest
 from ddgk import DDGK
 from ddgk.errors import DDGKError, NonFiniteLossError, ParameterError
 from ddgk.graphs import Graph
+from ddgk.relations import RELATIONS
 from specimens import random_graph
 
 GRAPHS = [random_graph(seed, labels=True, attributes=True) for seed in (1, 5, 8, 9)]
@@ -197,14 +198,45 @@ def test_shares_of_a_sum_add_up_to_it_whatever_the_size(reduction):
     ],
     ids=["one node", "no edges", "isolated nodes", "two components", "one edge"],
 )
-def test_odd_graphs_work_as_target_and_as_source(graph):
-    ring = Graph(5, [(i, (i + 1) % 5) for i in range(5)])
-    hiding = {"encoder_drop": 0.5, "encoder_patience": 3}
-    for settings in ({}, {"reverse": "free"}, {"relation": "closeness"}, hiding):
-        model = DDGK(**{**QUICK, **settings}).fit([graph, ring])
-        found = model.transform([graph, ring])
+@pytest.mark.parametrize("engine", ["fused", "torch"])
+@pytest.mark.parametrize("labels", [False, True])
+def test_odd_graphs_work_as_target_and_as_source(graph, engine, labels):
+    if engine == "torch":
+        pytest.importorskip("torch", reason="the torch engine needs torch")
+    graphs = [graph, Graph(5, [(i, (i + 1) % 5) for i in range(5)])]
+    if labels:
+        graphs = [
+            g.replace(node_labels=[0] * g.n_nodes, edge_labels=[0] * g.n_edges) for g in graphs
+        ]
+    quick = {**QUICK, "encoder_epochs": 10, "curve": (1, 3), "engine": engine}
+    every = {"relation": tuple(RELATIONS)}
+    for settings in (
+        every,
+        {**every, "reverse": "free", "start": "glorot"},
+        {**every, "attention_size": 50},
+        {"encoder_drop": 0.5, "encoder_patience": 3},
+        {"sampled_above": 0},
+        {"sampled_above": 0, "samples": 1, "reverse": "free"},
+        {"sampled_above": 0, "attention_size": 50, "reverse": "free", "start": "glorot"},
+    ):
+        model = DDGK(**{**quick, **settings}).fit(graphs)
+        found = model.transform(graphs)
         assert np.isfinite(found).all()
         assert (found.reshape(2, 2, -1)[0, 0] == 0).all()
+        for relation in model.method_.relations:
+            assert np.isfinite(model.explain(graphs[0], 1, relation=relation).nodes).all()
+
+
+def test_soft_edges_are_sampled_too():
+    weights = np.random.default_rng(0).uniform(0.1, 1, 97)
+    ring = Graph(97, [(i, (i + 1) % 97) for i in range(97)], edge_weights=weights)
+    sources = [Graph(5, [(i, (i + 1) % 5) for i in range(5)])]
+    how = {**QUICK, "sources": sources, "weights": "keep", "precision": "float64"}
+    exact, sampled = (
+        DDGK(**how, samples=1000, sampled_above=above).fit(sources).transform([ring])
+        for above in (1000, 10)
+    )
+    np.testing.assert_allclose(sampled, exact, atol=1e-9)
 
 
 def test_isolated_nodes_with_labels_work():

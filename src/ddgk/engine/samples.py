@@ -43,7 +43,8 @@ class Shifts:
 
     def listed(self, step: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the shifts of a step and what each stands for, (n_samples,) each."""
-        within = np.concatenate([np.arange(length) for length in self.lengths])
+        begins = np.cumsum(self.lengths) - self.lengths
+        within = np.arange(self.n_samples) - np.repeat(begins, self.lengths)
         return np.repeat(self.starts[step], self.lengths) + within, self.by_sample()
 
     def by_sample(self) -> NDArray[np.float64]:
@@ -58,6 +59,8 @@ def draw_shifts(seed: int, n_nodes: int, samples: int, n_steps: int) -> Shifts:
 
     >>> draw_shifts(0, 10, 100, 1).listed(0)[0].tolist()
     [1, 2, 3, 4, 5, 6, 7, 8, 9]
+    >>> draw_shifts(0, 1, 100, 1).listed(0)[0].tolist()  # a node alone meets nobody
+    []
     """
     n_shifts, n_runs = n_nodes - 1, -(-samples // RUN)
     if n_runs * RUN >= n_shifts:

@@ -17,16 +17,21 @@ from specimens import random_graph
 
 pytest.importorskip("torch", reason="the torch engine needs torch")
 ENGINES = [make_engine(name, precision="float64") for name in ("torch", "fused")]
-HOW = {"encoder_epochs": 40, "curve": (1, 5, 20), "precision": "float64"}
+HOW = {"encoder_epochs": 40, "curve": (1, 5, 12), "precision": "float64"}
+# Nodes that are alike and nodes that are not, sparse and dense, two edges on seven nodes, no edge.
+SEEDS = (3, 5, 6, 8, 11)
 
 
-def losses(engine, method, reader, graphs, n_sources=3, encoded_by=ENGINES[0]):
-    """Return D' of all graphs against the first of them, through encoders of one engine."""
-    scorer = Scorer(method, reader, engine, 0)
-    encoders = Scorer(method, reader, encoded_by, 0).encode(graphs[:n_sources])
-    readings = [scorer.read(graph) for graph in graphs]
-    pairs = [(t, s) for t in range(len(graphs)) for s in range(n_sources)]
-    return scorer.losses(readings, encoders, pairs)
+def losses(method, reader, graphs):
+    """Return D' of all graphs against the first two by either engine, through the same encoders.
+
+    That engines train the same encoders is a test of its own; the fused one is faster at it.
+    """
+    encoders = Scorer(method, reader, ENGINES[1], 0).encode(graphs[:2])
+    pairs = [(t, s) for t in range(len(graphs)) for s in range(2)]
+    for engine in ENGINES:
+        scorer = Scorer(method, reader, engine, 0)
+        yield scorer.losses([scorer.read(graph) for graph in graphs], encoders, pairs)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -34,7 +39,7 @@ def losses(engine, method, reader, graphs, n_sources=3, encoded_by=ENGINES[0]):
 @pytest.mark.parametrize("size", [0, 3])
 @pytest.mark.parametrize("start", ["equivariant", "glorot"])
 def test_engines_agree_on_every_relation(relation, reverse, size, start):
-    graphs = [random_graph(seed, labels=True) for seed in range(1, 12)]
+    graphs = [random_graph(seed, labels=True) for seed in SEEDS]
     reader = Reader(relation, learn_families(graphs, "auto"))
     for scores in ("linear", "tanh"):
         method = Method(
@@ -45,7 +50,7 @@ def test_engines_agree_on_every_relation(relation, reverse, size, start):
             attention_size=size,
             **HOW,
         )
-        one, other = (losses(engine, method, reader, graphs) for engine in ENGINES)
+        one, other = losses(method, reader, graphs)
         np.testing.assert_allclose(one, other, atol=1e-6, rtol=0)
         assert np.ptp(one) > 1
 
@@ -57,12 +62,9 @@ def test_engines_train_the_same_encoders(relation):
     method = Method(relation=relation, **HOW)
     one, other = (Scorer(method, reader, engine, 0).encode(graphs) for engine in ENGINES)
     for mine, theirs in zip(one, other, strict=True):
-        for name in ("table",):
-            left, right = (getattr(e.source.weights, name) for e in (mine, theirs))
-            np.testing.assert_allclose(left, right, atol=1e-9)
-        np.testing.assert_allclose(
-            mine.source.weights.output[0], theirs.source.weights.output[0], atol=1e-9
-        )
+        left, right = mine.source.weights, theirs.source.weights
+        np.testing.assert_allclose(left.table, right.table, atol=1e-9)
+        np.testing.assert_allclose(left.output[0], right.output[0], atol=1e-9)
 
 
 def large_graph(n_nodes: int, seed: int, labels: bool) -> Graph:
@@ -89,12 +91,12 @@ SAMPLED = [
 @pytest.mark.parametrize("labels", [False, True])
 @pytest.mark.parametrize("how", SAMPLED, ids=str)
 def test_engines_agree_on_samples_and_all_samples_are_exact(labels, how):
-    graphs = [large_graph(n, n, labels) for n in (30, 41, 64, 90)]
+    graphs = [large_graph(n, n, labels) for n in (30, 64)]
     reader = Reader("node_to_edges", learn_families(graphs, "auto"))
     found = {}
     for samples, above in ((16, 0), (1000, 0), (16, 1000)):
         method = Method(samples=samples, sampled_above=above, **{**HOW, **how})
-        one, other = (losses(engine, method, reader, graphs, 2) for engine in ENGINES)
+        one, other = losses(method, reader, graphs)
         if labels or how.get("reverse") != "free" or (above == 0 and samples == 16):
             # Without labels, nodes related to half of the others have gradients of exactly 0.
             np.testing.assert_allclose(one, other, atol=1e-5, rtol=0)

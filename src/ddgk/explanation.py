@@ -65,6 +65,11 @@ class Explanation:
         shares = chosen.sum(0)
         return {name: float(shares[i]) for i, name in enumerate(self.target.node_names)}
 
+    @property
+    def splits_edges(self) -> bool:
+        """Say whether edges have shares: not where entries were sampled or units are walks."""
+        return self.entries is not None and self.relation != "neighborhood"
+
     def by_edge(self) -> dict[tuple[Hashable, Hashable], float]:
         """Return the share of every target edge in the channel `edges`, both ways together."""
         if self.entries is None:

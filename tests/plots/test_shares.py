@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,15 @@ def test_the_amounts_are_told():
         "What tells barbell from ring-5",
         "all channels after 60 steps: loss 110, less baseline 1, divergence 109",
     ]
+
+
+@pytest.mark.parametrize("change", [{"entries": None}, {"relation": "neighborhood"}], ids=str)
+def test_edges_without_shares_are_plain(change, drawn):
+    why = replace(explained(barbell()), **change)
+    figure = plots.explanation(why)
+    (edges,) = drawn(figure, "edges")
+    assert len(set(edges.get_linewidths())) == 1
+    assert len(figure.axes) == 2  # the graph, and the scale of nodes
 
 
 @pytest.mark.parametrize(

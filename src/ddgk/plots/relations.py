@@ -45,13 +45,9 @@ def relations(
     check_path(path)
     if not names:
         raise ParameterError(f"name some of {', '.join(RELATIONS)}")
+    _check_size(graph, graph.n_nodes, "nodes")  # before a matrix between all of them is built
     found = [relate(graph, name) for name in names]
-    largest = max(relation.matrix.shape[0] for relation in found)
-    if largest > MOST_UNITS:
-        raise ParameterError(
-            f"{describe(graph.name)}: a relation of it has {largest} units, but a picture shows at "
-            f"most {MOST_UNITS}; draw a smaller graph"
-        )
+    _check_size(graph, max(relation.matrix.shape[0] for relation in found), "units in a relation")
     with style():
         figure = new_figure(3.1 * len(names) + 0.4, 4.2)
         panels = figure.subplots(1, len(names), squeeze=False)[0]
@@ -64,3 +60,11 @@ def relations(
             axes.tick_params(labelsize=7)
         figure.suptitle(shorten(graph.name or "a graph"), fontsize=11)
         return save(figure, path)
+
+
+def _check_size(graph: Graph, size: int, what: str) -> None:
+    if size > MOST_UNITS:
+        raise ParameterError(
+            f"{describe(graph.name)}: it has {size} {what}, but a picture shows at most "
+            f"{MOST_UNITS}; draw a smaller graph"
+        )

@@ -28,7 +28,7 @@ def explanation(
         As `DDGK.explain` returns it.
     channel : str, optional
         Colour nodes by this channel; default: all together. Edges always show their share of the
-        structure loss, both ways together.
+        structure loss, both ways together; they are plain where they have none (`splits_edges`).
     title : str, optional
     path : str or path, optional
         Where to save it; .svg, .png or .pdf.
@@ -49,7 +49,7 @@ def explanation(
     check_path(path)
     graph = why.target
     nodes = np.array(list(why.by_node(channel).values()))
-    edges = np.array(list(why.by_edge().values()))
+    edges = np.array(list(why.by_edge().values())) if why.splits_edges else np.zeros(graph.n_edges)
     with style():
         figure = new_figure(9.5, 6.2)
         axes = figure.add_axes((0.02, 0.03, 0.76, 0.8))
@@ -79,7 +79,7 @@ def explanation(
         axes.margins(0.1)
         axes.set_axis_off()
         _add_scale(figure, discs, (0.8, 0.46, 0.022, 0.34), "share of a node")
-        if graph.n_edges:
+        if graph.n_edges and why.splits_edges:
             _add_scale(figure, lines, (0.8, 0.06, 0.022, 0.3), "share of an edge")
         figure.text(0.03, 0.945, title or _default_title(why), fontsize=13, fontweight="bold")
         figure.text(0.03, 0.9, _amount(why, channel), color="#555555")

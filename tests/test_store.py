@@ -56,6 +56,8 @@ def test_a_loaded_model_transforms_to_the_same_bits(saved):
         {"baseline": "target", "symmetric": True, "start": "glorot"},
         {"families": ("edge_labels",), "coefficients": {"edge_labels": 0.5}},
         {"relation": "closeness", "reduction": "both", "width": 5},
+        {"relation": ["edge_to_nodes", "neighborhood", "node_to_edges"], "attention_size": 2},
+        {"sampled_above": 3, "samples": 8, "encoder_drop": 0.2, "encoder_patience": 5},
     ],
     ids=str,
 )

@@ -71,14 +71,25 @@ def test_a_bucket_works_by_the_same_code(example, make, tmp_path, counted, addre
 
 @pytest.mark.parametrize(
     "settings",
-    [{"symmetric": True}, {"baseline": "target"}, {"relation": "closeness"}, {"start": "glorot"}],
+    [
+        {"symmetric": True},
+        {"baseline": "target"},
+        {"relation": "closeness"},
+        {"start": "glorot"},
+        {"relation": ["node_to_edges", "edge_to_nodes", "neighborhood"], "attention_size": 2},
+        {"sampled_above": 3, "samples": 8},
+    ],
     ids=str,
 )
 def test_every_method_can_be_a_run(make, example, tmp_path, settings, monkeypatch):
     monkeypatch.setattr("ddgk.tiling.LONGEST_SECONDS", 1e-9)  # one source a tile, where that can be
     graphs = example.graphs[:12]
     plain = make(**settings).fit_transform(graphs)
-    np.testing.assert_array_equal(make(**settings).fit_transform(graphs, run=tmp_path), plain)
+    for _ in range(2):  # the second time from what the first has kept
+        found = make(**settings).fit_transform(graphs, run=tmp_path)
+        np.testing.assert_array_equal(found, plain)
+    loaded = ddgk.DDGK.load(tmp_path)
+    np.testing.assert_array_equal(loaded.transform(graphs[:2]), plain[:2])
     whole = settings.get("symmetric") or settings.get("baseline") == "target"
     assert ddgk.open_run(tmp_path).n_tiles == (2 if whole else 6)
 

@@ -137,7 +137,7 @@ def held_loss(weights, relation, held) -> float:
 
 def test_training_ends_when_the_loss_held_out_stays_and_the_best_weights_are_returned(engine64):
     """What patience returns is the best of all steps up to the one where patience ran out."""
-    place, patience, most = 3, 4, 60
+    place, patience, most = 3, 4, 30
     relation = PROBLEMS[place].dense_relation()
     waiting = replace(PLAIN, rate=0.1, drop=0.5, patience=10_000)
     held = held_entries(relation.shape, SEEDS[place], waiting)

@@ -23,6 +23,16 @@ from ddgk.graphs import Graph  # noqa: E402
 from ddgk.method import Method  # noqa: E402
 from ddgk.reading import Reader  # noqa: E402
 
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    """As the engine runs: threads that share tensors of a few numbers only wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
 PARTS = {
     "edges": lambda batch, parts: (batch.relation * parts.costs[0] * _weights(batch)).sum((1, 2)),
     "non_edges": lambda batch, parts: ((1 - batch.relation) * parts.costs[1] * _weights(batch)).sum(

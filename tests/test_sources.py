@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from ddgk import DDGK
-from ddgk.errors import ParameterError
+from ddgk.divergence import Scorer
+from ddgk.errors import GraphError, ParameterError
 from ddgk.graphs import Graph
+from ddgk.relations import MOST_NODES
 from ddgk.sources import (
     CHOICES,
     MOST_COMPARED,
@@ -64,6 +66,32 @@ def test_all_graphs_where_there_are_fewer(how):
 def test_unknown_choices_are_refused():
     with pytest.raises(ParameterError, match="one of 'random', 'sizes', 'farthest', 'facility'"):
         choose(GRAPHS, "best", 2, 0, never_asked)
+
+
+def test_graphs_too_large_for_an_encoder_are_targets_only():
+    large = Graph(MOST_NODES + 1, [(0, 1)], name="web")
+    model = DDGK(**QUICK, n_sources=2).fit([large, *GRAPHS[:2]])
+    assert model.source_indices_.tolist() == [1, 2]
+    assert np.isfinite(model.transform([large])).all()
+    refused = r"graph 0 \('web'\) has 20001 nodes, but at most 20000 .* smaller graphs as sources"
+    for sources in ("random", [0], [large]):
+        with pytest.raises(GraphError, match=refused):
+            DDGK(**QUICK, sources=sources).fit([large])
+    both_ways = DDGK(**QUICK, n_sources=2, symmetric=True).fit(GRAPHS[:2])
+    with pytest.raises(GraphError, match="leave baseline and symmetric"):
+        both_ways.transform([large])
+    with pytest.raises(GraphError, match="closeness is a number for every pair of nodes"):
+        DDGK(**QUICK, relation="closeness").fit(GRAPHS[:2]).transform([large])
+
+
+@pytest.mark.parametrize("how", ["farthest", "facility"])
+def test_cheap_divergences_sample_as_the_method_does(how, monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "ddgk.sources.Scorer", lambda method, *rest: seen.append(method) or Scorer(method, *rest)
+    )
+    chosen(GRAPHS, how, sampled_above=7, samples=8, relation=["edge_to_nodes", "closeness"])
+    assert {(m.sampled_above, m.samples, m.relation) for m in seen} == {(7, 8, "edge_to_nodes")}
 
 
 def test_strata_hold_one_source_each():

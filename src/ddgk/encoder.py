@@ -16,7 +16,12 @@ from ddgk.engine.starts import first_weights
 from ddgk.errors import NonFiniteLossError
 from ddgk.graphs.graph import Graph, describe
 from ddgk.reading import Reader
+from ddgk.relations import refuse_large
 
+LARGE = (
+    "an encoder learns all pairs of nodes; fit with smaller graphs as sources, "
+    "and leave baseline and symmetric as they are by default"
+)
 ATTRIBUTES_COUNT = 2.0  # times as much as a standard deviation of the weights
 
 
@@ -76,8 +81,11 @@ def train_encoders(
     """Train an encoder for every graph (paper eq. 4).
 
     The start of each is drawn from a hash of the seed and what is read of the graph; neither its
-    name nor its place nor the numbering of its nodes enters.
+    name nor its place nor the numbering of its nodes enters. An encoder learns all pairs of nodes,
+    so very large graphs are refused; they can be targets.
     """
+    for place, graph in enumerate(graphs):
+        refuse_large(graph, LARGE, place)
     orders = [reader.canonical_order(graph) for graph in graphs]
     ordered = [graph.permuted(order) for graph, order in zip(graphs, orders, strict=True)]
     readings = [reader.read(graph, quotient=False) for graph in ordered]

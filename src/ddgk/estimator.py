@@ -50,7 +50,8 @@ class DDGK(Transformer):
     sources : {"random", "sizes", "farthest", "facility"}, sequence of int, or of graphs
         How sources are chosen (at random; one from each of as many strata by size; each as far as
         can be from those before; so that every graph is near one, by cheap divergences from a few
-        pilots), or which positions of the fitted graphs, or which graphs, they are.
+        pilots), or which positions of the fitted graphs, or which graphs, they are. Graphs of more
+        than 20,000 nodes are never chosen; they can be targets.
     relation, dimension, width, depth, encoder_epochs, encoder_rate, encoder_drop, encoder_decay, \
 encoder_patience, scores, reverse, start, rate, curve, window, regions, attention_size, \
 sampled_above, samples, families, coefficients, smoothing, surroundings, reduction, output, \

@@ -20,6 +20,7 @@ from ddgk.hashing import scramble
 from ddgk.symmetry import Arcs, Partition, block_sums
 
 WALKS, PREFIX, AHEAD = 4, 2, 3  # walks from a node; nodes of a unit; steps that are predicted
+MOST_NODES = 20_000  # of which all pairs are looked at
 
 
 @dataclass(frozen=True)
@@ -249,6 +250,7 @@ def closeness(graph: Graph) -> Relation:
     1 on the diagonal, 0 for what cannot be reached; the diameter is the largest finite distance,
     at least 1. Edge weights do not count here: distances are numbers of steps.
     """
+    refuse_large(graph, "closeness is a number for every pair of nodes; choose another relation")
     steps = step_distances(graph)
     finite = np.isfinite(steps)
     diameter = max(1.0, float(steps[finite].max()))
@@ -256,6 +258,15 @@ def closeness(graph: Graph) -> Relation:
     tails, heads = np.indices(matrix.shape).reshape(2, -1).astype(np.int64)
     codes = np.where(finite, steps, -1).astype(np.int64).ravel() + 1
     return Relation(matrix, Arcs(tails, heads, codes))
+
+
+def refuse_large(graph: Graph, why: str, position: int | None = None) -> None:
+    """Refuse a graph all of whose pairs of nodes would be looked at, and say why and what to do."""
+    if graph.n_nodes > MOST_NODES:
+        raise GraphError(
+            f"{describe(graph.name, position)} has {graph.n_nodes} nodes, but at most {MOST_NODES} "
+            f"can be read here: {why}"
+        )
 
 
 def step_distances(graph: Graph) -> NDArray[np.float64]:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from ddgk.attributes import learn_families
 from ddgk.divergence import Scorer
 from ddgk.embedding import embed
+from ddgk.encoder import LARGE
 from ddgk.engine.problem import Engine
 from ddgk.errors import ParameterError
 from ddgk.graphs import Policies
@@ -23,6 +24,7 @@ from ddgk.graphs.graph import Graph
 from ddgk.kernel import Statistics
 from ddgk.method import Method
 from ddgk.reading import Reader
+from ddgk.relations import MOST_NODES, refuse_large
 
 Array = NDArray[np.float64]
 Divergences = Callable[[Sequence[Graph], list[int]], Array]
@@ -152,9 +154,11 @@ def cheap_divergences(
     Of the method only what it reads of a graph is kept, by its first relation; the rest is `CHEAP`,
     so that the choice does not depend on the numbering of nodes even where the method's start does.
     """
-    cheap = CHEAP.changed(
-        relation=method.relations[0], families=method.families, precision=method.precision
-    )
+    kept = {
+        name: getattr(method, name)
+        for name in ("families", "precision", "sampled_above", "samples")
+    }
+    cheap = CHEAP.changed(relation=method.relations[0], **kept)
     reader = Reader(cheap.relations[0], learn_families(graphs, cheap.families), seed=seed)
     scorer = Scorer(cheap, reader, engine, seed)
     encoders = scorer.encode([graphs[place] for place in pilots])
@@ -172,14 +176,19 @@ def choose_sources(
 ) -> tuple[list[Graph], NDArray[np.int64] | None]:
     """Return the sources, and their positions where they are among the graphs.
 
-    wanted: how to choose them, their positions, or other graphs.
+    wanted: how to choose them, their positions, or other graphs. Graphs too large for an encoder
+    are not chosen.
     """
     if isinstance(wanted, str):
         if not isinstance(n_sources, int | np.integer) or n_sources < 1:
             raise ParameterError(
                 f"n_sources must be a whole number of at least 1, not {n_sources!r}"
             )
-        positions = choose(graphs, wanted, int(n_sources), seed, divergences)
+        able = [place for place, graph in enumerate(graphs) if graph.n_nodes <= MOST_NODES]
+        if not able:
+            refuse_large(graphs[0], LARGE, 0)
+        found = choose([graphs[p] for p in able], wanted, int(n_sources), seed, divergences)
+        positions = [able[place] for place in found]
     elif all(isinstance(source, int | np.integer) for source in wanted):
         positions = [int(source) for source in wanted]
         outside = [p for p in positions if not 0 <= p < len(graphs)]

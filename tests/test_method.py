@@ -53,6 +53,7 @@ def test_the_authors_average_the_losses_of_their_last_ten_steps():
         ({"relation": 5}, "or several different ones, not 5"),
         ({"relation": ""}, "or several different ones, not ''"),
         ({"attention_size": -1}, "attention_size must be a whole number of at least 0, not -1"),
+        ({"attention_size": 10**9}, "attention_size must be at most 4096, not 1000000000"),
         ({"attention_size": 2.5}, "attention_size must be a whole number"),
         ({"sampled_above": -1}, "sampled_above must be a whole number of at least 0, not -1"),
         ({"samples": 0}, "samples must be a whole number of at least 1, not 0"),

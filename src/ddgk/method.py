@@ -19,6 +19,7 @@ from ddgk.relations import RELATIONS
 
 CURVE = (1, 2, 3, 5, 8, 12, 20, 35, 60)
 N_REGIONS, MOST_REGIONS = 16, 4096
+MOST_SIZE = 4096  # of attention; beyond, products are larger than the matrix of most pairs
 SAMPLED_ABOVE, SAMPLES = 6000, 64  # nodes; entries of each in a step
 # What a file says that is older than the parameter: nothing, and this is what it did.
 BEFORE = {
@@ -156,8 +157,9 @@ class Method:
         whole = ("encoder_epochs", "encoder_patience", "regions", "attention_size", "sampled_above")
         for name in whole:
             _require(name, getattr(self, name), int, minimum=0)
-        if self.regions > MOST_REGIONS:
-            raise ParameterError(f"regions must be at most {MOST_REGIONS}, not {self.regions}")
+        for name, most in (("regions", MOST_REGIONS), ("attention_size", MOST_SIZE)):
+            if getattr(self, name) > most:
+                raise ParameterError(f"{name} must be at most {most}, not {getattr(self, name)}")
         for name in ("encoder_rate", "rate"):
             _require(name, getattr(self, name), (int, float), above=0)
         for name in ("encoder_drop", "encoder_decay", "smoothing"):

@@ -23,7 +23,7 @@ ROWS = [
     ["explanation", "store"],
     ["embedding"],
     ["kernel", "alignment", "transformer"],
-    ["sources"],
+    ["parameters", "sources"],
     ["estimator"],
     ["evaluation", "plots"],
     ["cli"],

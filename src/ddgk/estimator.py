@@ -5,37 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.attributes import UNSEEN, learn_families
+from ddgk.attributes import learn_families
 from ddgk.divergence import Scorer, column_names, reported_channels
 from ddgk.embedding import embed
-from ddgk.embedding.runs import Setting, embed_into, stored_seed
+from ddgk.embedding.runs import Setting, embed_into
 from ddgk.embedding.tiles import memory_in_bytes
 from ddgk.embedding.training import train_model, train_model_in
-from ddgk.embedding.workers import count_threads
 from ddgk.encoder import Encoder
-from ddgk.engine import engine_name, make_engine
-from ddgk.engine.problem import Engine
+from ddgk.engine import engine_name
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation, explain, profiles
-from ddgk.graphs import Graph, Policies
+from ddgk.graphs import Graph
 from ddgk.graphs.convert import as_graph, as_graphs, stream_graphs
-from ddgk.method import Method, preset_method
+from ddgk.method import Method
+from ddgk.parameters import Parameters, Path
 from ddgk.reading import Reader
 from ddgk.sources import cheap_divergences, choose_sources
 from ddgk.store import StoredModel, load_model, save_model
 from ddgk.store.run import Run, is_run, load_from_run
-from ddgk.transformer import Transformer, draw_seed
-
-Path = str | PathLike[str]
 
 
-class DDGK(Transformer):
+class DDGK(Parameters):
     """Deep Divergence Graph Kernels: describe graphs by how far they are from a few source graphs.
 
     `fit` chooses sources among the graphs and trains a small encoder for each; `transform` learns,
@@ -100,95 +95,6 @@ baseline, symmetric, precision
     >>> model.get_feature_names_out()[:2].tolist()
     ['source0/edges/1', 'source0/edges/2']
     """
-
-    def __init__(
-        self,
-        n_sources: int = 32,
-        *,
-        preset: str = "default",
-        sources: Any = "random",
-        relation: Any = None,
-        dimension: int | None = None,
-        width: int | None = None,
-        depth: int | None = None,
-        encoder_epochs: int | None = None,
-        encoder_rate: float | None = None,
-        encoder_drop: float | None = None,
-        encoder_decay: float | None = None,
-        encoder_patience: int | None = None,
-        scores: str | None = None,
-        reverse: str | None = None,
-        start: str | None = None,
-        rate: float | None = None,
-        curve: Any = None,
-        window: int | None = None,
-        regions: int | None = None,
-        attention_size: int | None = None,
-        sampled_above: int | None = None,
-        samples: int | None = None,
-        families: Any = None,
-        coefficients: Any = None,
-        smoothing: float | None = None,
-        surroundings: str | None = None,
-        reduction: str | None = None,
-        output: str | None = None,
-        baseline: str | None = None,
-        symmetric: bool | None = None,
-        precision: str | None = None,
-        directed: str = "error",
-        self_loops: str = "error",
-        parallel_edges: str = "error",
-        weights: str = "error",
-        unseen_labels: str = "error",
-        engine: str = "auto",
-        device: str = "cpu",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        max_memory: str | int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.n_sources = n_sources
-        self.preset = preset
-        self.sources = sources
-        self.relation = relation
-        self.dimension = dimension
-        self.width = width
-        self.depth = depth
-        self.encoder_epochs = encoder_epochs
-        self.encoder_rate = encoder_rate
-        self.encoder_drop = encoder_drop
-        self.encoder_decay = encoder_decay
-        self.encoder_patience = encoder_patience
-        self.scores = scores
-        self.reverse = reverse
-        self.start = start
-        self.rate = rate
-        self.curve = curve
-        self.window = window
-        self.regions = regions
-        self.attention_size = attention_size
-        self.sampled_above = sampled_above
-        self.samples = samples
-        self.families = families
-        self.coefficients = coefficients
-        self.smoothing = smoothing
-        self.surroundings = surroundings
-        self.reduction = reduction
-        self.output = output
-        self.baseline = baseline
-        self.symmetric = symmetric
-        self.precision = precision
-        self.directed = directed
-        self.self_loops = self_loops
-        self.parallel_edges = parallel_edges
-        self.weights = weights
-        self.unseen_labels = unseen_labels
-        self.engine = engine
-        self.device = device
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.max_memory = max_memory
-        self.verbose = verbose
 
     def fit(
         self,
@@ -390,12 +296,6 @@ baseline, symmetric, precision
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
-    def _seed(self, run: Path | None) -> int:
-        """Draw the seed; where none was asked for, a run goes on with its own."""
-        kept = None if run is None or self.random_state is not None else stored_seed(run)
-        drawn = draw_seed(self.random_state)
-        return drawn if kept is None else kept
-
     def _rows(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
         scorer, model = self._scorer(), self._model
         grid = embed(scorer, graphs, model.encoders, model.baselines, verbose=bool(self.verbose))
@@ -415,26 +315,6 @@ baseline, symmetric, precision
         model = replace(self._model, reader=reader)
         return embed_into(run, model, self._parameters(), graphs, setting)
 
-    def _method(self) -> Method:
-        given = {field.name: getattr(self, field.name) for field in fields(Method)}
-        return preset_method(self.preset, given)
-
-    def _policies(self) -> Policies:
-        if self.unseen_labels not in UNSEEN:
-            listed = ", ".join(map(repr, UNSEEN))
-            raise ParameterError(
-                f"unseen_labels must be one of {listed}, not {self.unseen_labels!r}"
-            )
-        return Policies(self.directed, self.self_loops, self.parallel_edges, self.weights)
-
-    def _engine(self, method: Method) -> Engine:
-        return make_engine(
-            self.engine,
-            precision=method.precision,
-            device=self.device,
-            threads=count_threads(self.n_jobs),
-        )
-
     def _scorer(self) -> Scorer:
         self.check_fitted()
         model = self._model
@@ -450,14 +330,6 @@ baseline, symmetric, precision
         self.readouts_ = model.method.readouts
         self.channels_ = reported_channels(model.method, model.reader.family_names)
         self.n_features_in_ = 1
-
-    def _parameters(self) -> dict[str, Any]:
-        """Return the parameters that a file can hold; the rest is in the model already."""
-        plain = (str, int, float, bool, type(None))
-        given = self.get_params()
-        if not isinstance(self.sources, str):
-            given["sources"] = "random"
-        return {name: value for name, value in given.items() if isinstance(value, plain)}
 
     def _one(self, graph: Any) -> Graph:
         return as_graph(graph, policies=self._policies())

@@ -62,6 +62,16 @@ def test_every_option_changes_the_result_and_adds_up(name, value, plain):
     assert_explanations_add_up(model, found)
 
 
+def test_channels_of_several_relations_are_those_of_each_alone():
+    names = ["neighborhood", "node_to_edges", "edge_to_nodes"]
+    together = DDGK(relation=names, **QUICK).fit(GRAPHS)
+    grid = together.transform(GRAPHS).reshape(len(GRAPHS), 2, len(together.channels_), -1)
+    for name, part in zip(names, np.split(grid, len(names), axis=2), strict=True):
+        alone = DDGK(relation=name, **QUICK).fit(GRAPHS)
+        np.testing.assert_array_equal(alone.transform(GRAPHS), part.reshape(len(GRAPHS), -1))
+        assert all(f"{name}.{channel}" in together.channels_ for channel in alone.channels_)
+
+
 def test_every_parameter_of_the_method_is_covered():
     from dataclasses import fields
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ddgk.cli import inputs, options, running
-from ddgk.cli.options import choice
+from ddgk.cli.options import at_least, choice
 from ddgk.cli.outputs import TABLES, Table, check_output, write_table
 
 if TYPE_CHECKING:
@@ -82,28 +82,14 @@ def embed(
     scores: Annotated[str | None, choice("scores", "What encoders put out.")] = None,
     reverse: Annotated[str | None, choice("reverse", "The reverse attention.")] = None,
     start: Annotated[str | None, choice("start", "Where training starts.")] = None,
-    encoder_epochs: Annotated[
-        int | None, typer.Option(min=0, help="Steps that train an encoder.", show_default=False)
-    ] = None,
+    encoder_epochs: Annotated[int | None, at_least(0, "Steps that train an encoder.")] = None,
     encoder_drop: Annotated[
-        float | None,
-        typer.Option(
-            min=0,
-            help="Share of the edges that an encoder does not see in a step.",
-            show_default=False,
-        ),
+        float | None, at_least(0, "Share of the edges that an encoder does not see in a step.")
     ] = None,
-    encoder_decay: Annotated[
-        float | None,
-        typer.Option(min=0, help="Decay of an encoder's weights.", show_default=False),
-    ] = None,
+    encoder_decay: Annotated[float | None, at_least(0, "Decay of an encoder's weights.")] = None,
     encoder_patience: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            help="After how many steps without gain an encoder's training ends; 0: never.",
-            show_default=False,
-        ),
+        at_least(0, "After how many steps without gain an encoder's training ends; 0: never."),
     ] = None,
     curve: Annotated[
         str | None,
@@ -115,36 +101,18 @@ def embed(
         ),
     ] = None,
     regions: Annotated[
-        int | None,
-        typer.Option(
-            min=0,
-            help="Into how many regions of a source the end is split.",
-            show_default=False,
-        ),
+        int | None, at_least(0, "Into how many regions of a source the end is split.")
     ] = None,
     attention_size: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            help="Size of attention as a product of two matrices; 0: one whole matrix.",
-            show_default=False,
-        ),
+        at_least(0, "Size of attention as a product of two matrices; 0: one whole matrix."),
     ] = None,
     sampled_above: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            help="Graphs of more nodes are reconstructed by their edges and samples.",
-            show_default=False,
-        ),
+        at_least(0, "Graphs of more nodes are reconstructed by their edges and samples."),
     ] = None,
     samples: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="How many other entries of each node they are reconstructed by.",
-            show_default=False,
-        ),
+        int | None, at_least(1, "How many other entries of each node they are reconstructed by.")
     ] = None,
     families: options.Families = None,
     reduction: Annotated[str | None, choice("reduction", "How losses are put together.")] = None,

@@ -68,6 +68,11 @@ def choice(name: str, text: str, *, default: str | None = None) -> Any:
     )
 
 
+def at_least(minimum: int, text: str) -> Any:
+    """Return an option that takes a number; without it, it is as the preset says."""
+    return typer.Option(min=minimum, help=text, show_default=False)
+
+
 def numbers(text: str | None) -> tuple[int, ...] | None:
     """Read whole numbers separated by commas.
 

@@ -237,6 +237,11 @@ baseline, symmetric, precision
         relation : str, optional
             Which of several relations; the first if not given.
 
+        Returns
+        -------
+        Explanation
+            Of a target whose entries were sampled it has the shares of nodes, not of edges.
+
         Examples
         --------
         >>> import networkx, ddgk
@@ -275,7 +280,13 @@ baseline, symmetric, precision
         return np.asarray(names, dtype=np.object_)
 
     def save(self, path: Path) -> None:
-        """Write the fitted model to a file; nothing is left half-written under that name."""
+        """Write the fitted model to a file; nothing is left half-written under that name.
+
+        Parameters
+        ----------
+        path : str or path
+            A file that exists is replaced.
+        """
         self.check_fitted()
         save_model(path, self._model, self._parameters())
 
@@ -284,6 +295,22 @@ baseline, symmetric, precision
         """Read a model that `save` wrote, or that is in a run folder; it gives the same bits.
 
         Its parameters spell the whole method out, so that a clone fits as the saved model did.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, or the folder or address of a run.
+
+        Examples
+        --------
+        >>> import networkx, tempfile, ddgk
+        >>> graphs = [networkx.path_graph(n) for n in (3, 4, 5)]
+        >>> model = ddgk.DDGK(relation=["node_to_edges", "edge_to_nodes"], encoder_epochs=50)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.fit(graphs).save(f"{folder}/paths.ddgk")
+        ...     loaded = ddgk.DDGK.load(f"{folder}/paths.ddgk")
+        >>> loaded.relation
+        ('node_to_edges', 'edge_to_nodes')
         """
         model, parameters = load_from_run(path) if is_run(path) else load_model(path)
         known = cls().get_params()

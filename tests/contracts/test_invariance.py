@@ -112,7 +112,7 @@ def test_the_quotient_follows_the_path_of_the_full_run(engine64, relation, rever
         reverse=reverse,
         attention_size=size,
         encoder_epochs=60,
-        curve=(1, 5, 20),
+        curve=(1, 5, 12),
         precision="float64",
     )
     scorer = Scorer(method, reader, engine64, 0)

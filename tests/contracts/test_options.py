@@ -208,8 +208,7 @@ def test_shares_of_a_sum_add_up_to_it_whatever_the_size(reduction):
     ],
     ids=["one node", "no edges", "isolated nodes", "two components", "one edge"],
 )
-@pytest.mark.parametrize("engine", ["fused", "torch"])
-@pytest.mark.parametrize("labels", [False, True])
+@pytest.mark.parametrize(("engine", "labels"), [("fused", False), ("fused", True), ("torch", True)])
 def test_odd_graphs_work_as_target_and_as_source(graph, engine, labels):
     if engine == "torch":
         pytest.importorskip("torch", reason="the torch engine needs torch")

@@ -48,6 +48,7 @@ BASELINES = (
     "netlsd",
     "graph2vec",
     "node2vec",
+    "gin",
 )
 
 

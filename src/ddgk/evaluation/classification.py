@@ -28,13 +28,14 @@ from ddgk.evaluation.protocols import (
     nested_accuracies,
     paper_accuracies,
 )
-from ddgk.evaluation.representations import Columns, Representation, Union
+from ddgk.evaluation.representations import Columns, Learner, Representation, Union
 from ddgk.evaluation.results import Results, Table
 from ddgk.method import Method, preset_method
 from ddgk.store import write_atomically
 
 PROTOCOLS = ("nested", "paper", "authors-code")
 MANY_GRAPHS = 1000
+SUPERVISED = tuple(name for name, baseline in BASELINES.items() if baseline.supervised)
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ class Setting:
         if self.protocol != "nested" and self.classifier != "svm":
             raise ParameterError(f"protocol {self.protocol!r} knows no classifier but 'svm'")
         chosen((*self.baselines, *self.beside))
+        for name in SUPERVISED:
+            if name in self.beside:
+                raise ParameterError(f"{name!r} learns from classes; nothing can be beside it")
+            if name in self.baselines and self.protocol != "nested":
+                raise ParameterError(f"{name!r} is measured by protocol 'nested' only")
         _ = self.method  # refuses what it cannot be
 
     @property
@@ -111,14 +117,14 @@ def classify(
     if dataset.classes is None:
         raise DatasetError(f"{dataset.name} has no classes, so nothing can be classified")
     checked_classes(dataset.classes, len(dataset.graphs))
-    known: dict[str, tuple[Representation, float]] = {}
+    known: dict[str, tuple[Representation | Learner, float]] = {}
 
-    def described(name: str) -> tuple[Representation, float]:
+    def described(name: str) -> tuple[Representation | Learner, float]:
         """Describe the graphs once, though several rows may ask."""
         if name not in known:
             began = perf_counter()
             if name == "ddgk":
-                found: Representation = embed(dataset, setting, folder, n_jobs, verbose)
+                found: Representation | Learner = embed(dataset, setting, folder, n_jobs, verbose)
             else:
                 found = BASELINES[name].describe(dataset.graphs, setting.seed)
             known[name] = found, perf_counter() - began
@@ -126,7 +132,8 @@ def classify(
 
     def measure(name: str) -> Row:
         parts = [described(part) for part in name.split("+")]
-        representation = parts[0][0] if len(parts) == 1 else Union([part for part, _ in parts])
+        together = [part for part, _ in parts if not isinstance(part, Learner)]
+        representation = parts[0][0] if len(parts) == 1 else Union(together)
         began = perf_counter()
         accuracies = _accuracies(representation, dataset, setting, name, n_jobs, verbose)
         ended = perf_counter()
@@ -143,7 +150,10 @@ def classify(
 def row_names(setting: Setting) -> list[str]:
     """Name the rows: the embedding, the baselines, the embedding joined to some of them."""
     wanted = chosen((*setting.baselines, *setting.beside))
-    joined = [f"ddgk+{name}" for name in wanted if name in setting.beside]
+    if setting.protocol != "nested":
+        wanted = [name for name in wanted if name not in SUPERVISED]
+    beside = [n for n in chosen(setting.beside) if n not in SUPERVISED] if setting.beside else []
+    joined = [f"ddgk+{name}" for name in beside if {name, "all"} & {*setting.beside}]
     return ["ddgk", *wanted, *joined]
 
 
@@ -211,7 +221,7 @@ def scaled(found: Difference) -> Difference:
 
 
 def _accuracies(
-    representation: Representation,
+    representation: Representation | Learner,
     dataset: Dataset,
     setting: Setting,
     name: str,
@@ -221,9 +231,15 @@ def _accuracies(
     classes = np.asarray(dataset.classes)
     repeats = setting.repeats_for(len(classes))
     with progress(f"Classifying by {name}", repeats * N_FOLDS, "folds", verbose) as advance:
-        if setting.protocol == "authors-code":
-            found = authors_code_accuracies(
-                representation, classes, seed=setting.seed, progress=advance
+        if isinstance(representation, Learner) or setting.protocol == "nested":
+            found = nested_accuracies(
+                representation,
+                classes,
+                repeats=repeats,
+                seed=setting.seed,
+                classifier=setting.classifier,
+                n_jobs=n_jobs,
+                progress=advance,
             )
         elif setting.protocol == "paper":
             found = paper_accuracies(
@@ -235,14 +251,8 @@ def _accuracies(
                 progress=advance,
             )
         else:
-            found = nested_accuracies(
-                representation,
-                classes,
-                repeats=repeats,
-                seed=setting.seed,
-                classifier=setting.classifier,
-                n_jobs=n_jobs,
-                progress=advance,
+            found = authors_code_accuracies(
+                representation, classes, seed=setting.seed, progress=advance
             )
     return tuple(found.tolist())
 

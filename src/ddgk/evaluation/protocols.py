@@ -25,7 +25,13 @@ from ddgk.evaluation.classifiers import (
     machine_accuracies,
     ranked,
 )
-from ddgk.evaluation.representations import Columns, Kernel, Positions, Representation
+from ddgk.evaluation.representations import (
+    Columns,
+    Kernel,
+    Learner,
+    Positions,
+    Representation,
+)
 from ddgk.kernel import distances
 
 Array = NDArray[np.float64]
@@ -43,7 +49,7 @@ def ignore(done: int) -> None:
 
 
 def nested_accuracies(
-    features: ArrayLike | Representation,
+    features: ArrayLike | Representation | Learner,
     classes: ArrayLike,
     *,
     repeats: int = 10,
@@ -63,7 +69,8 @@ def nested_accuracies(
 
     Parameters
     ----------
-    features : array-like of shape (n_graphs, n_columns), or Representation
+    features : array-like of shape (n_graphs, n_columns), Representation or Learner
+        A learner has no use for the classifier.
     classes : array-like of shape (n_graphs,)
     repeats : int
         How often the graphs are dealt anew into ten folds.
@@ -88,16 +95,17 @@ def nested_accuracies(
     >>> nested_accuracies(features, classes, repeats=1).mean()
     np.float64(1.0)
     """
-    representation = _representation(features, columns_of)
-    known = checked_classes(classes, representation.n_graphs)
     if classifier not in CLASSIFIERS:
         listed = ", ".join(map(repr, CLASSIFIERS))
         raise ParameterError(f"classifier must be one of {listed}, not {classifier!r}")
-    measure = CLASSIFIERS[classifier]
+    described = features if isinstance(features, Learner) else _representation(features, columns_of)
+    known = checked_classes(classes, described.n_graphs)
     folds = nested_folds(known, repeats, seed)
 
     def of_fold(fold: Split) -> float:
-        return measure(representation, known, *fold, seed)
+        if isinstance(described, Learner):
+            return described.accuracy(known, *fold, seed)
+        return CLASSIFIERS[classifier](described, known, *fold, seed)
 
     return _over_folds(of_fold, folds, n_jobs, progress)
 

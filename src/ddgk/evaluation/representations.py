@@ -46,6 +46,20 @@ class Representation(Protocol):
         ...
 
 
+@runtime_checkable
+class Learner(Protocol):
+    """What the protocol `nested` needs to know of a method that learns from classes itself."""
+
+    @property
+    def n_graphs(self) -> int:
+        """How many graphs there are."""
+        ...
+
+    def accuracy(self, classes: Positions, train: Positions, test: Positions, seed: int) -> float:
+        """Learn from `train` and return the accuracy on `test`."""
+        ...
+
+
 @dataclass(frozen=True)
 class Columns:
     """A row of numbers per graph.

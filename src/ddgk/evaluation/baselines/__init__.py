@@ -7,21 +7,25 @@ from dataclasses import dataclass
 from importlib import import_module
 
 from ddgk.errors import ParameterError
-from ddgk.evaluation.representations import Representation
+from ddgk.evaluation.representations import Learner, Representation
 from ddgk.graphs import Graph
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """A way to describe graphs; home: the module and function that does it, imported when used."""
+    """A way to describe graphs; home: the module and function that does it, imported when used.
+
+    supervised: it learns from classes itself, and cannot be joined to an embedding.
+    """
 
     title: str
     home: str
+    supervised: bool = False
 
-    def describe(self, graphs: Sequence[Graph], seed: int) -> Representation:
+    def describe(self, graphs: Sequence[Graph], seed: int) -> Representation | Learner:
         """Describe graphs; classes are not known here."""
         module, _, function = self.home.partition(":")
-        found: Callable[[Sequence[Graph], int], Representation] = getattr(
+        found: Callable[[Sequence[Graph], int], Representation | Learner] = getattr(
             import_module(f"ddgk.evaluation.baselines.{module}"), function
         )
         return found(graphs, seed)
@@ -38,6 +42,7 @@ BASELINES: dict[str, Baseline] = {
     "netlsd": Baseline("NetLSD", "heat_traces:heat_traces"),
     "graph2vec": Baseline("graph2vec", "documents:graph2vec"),
     "node2vec": Baseline("node2vec means", "documents:node2vec"),
+    "gin": Baseline("GIN (supervised)", "networks:isomorphism_network", supervised=True),
 }
 ALWAYS = ("sizes", "histogram")
 

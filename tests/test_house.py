@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "ddgk"
 ROWS = [
     ["compiling", "errors", "hashing"],
     ["graphs", "refinement"],
-    ["datasets", "symmetry"],
+    ["datasets", "pieces", "symmetry"],
     ["relations"],
     ["attributes", "engine"],
     ["method", "reading"],

@@ -7,7 +7,8 @@ from ddgk.errors import ParameterError, RunError
 from ddgk.evaluation import families
 from ddgk.evaluation.families import Found, Setting, compare, make_universe, nearest
 
-SMALL = Setting(n_nodes=200, n_graphs=2, n_sources=5, seed=1)
+SMALL = Setting(n_nodes=200, n_graphs=2, n_sources=5, seed=1, n_pieces=4, piece_nodes=20)
+WAYS = [way for way in families.WAYS if way != "whole"]
 
 
 @pytest.fixture(autouse=True)
@@ -85,11 +86,12 @@ def test_shares_and_confusions():
 
 
 def test_structure_tells_kinds_which_counting_does_not():
-    setting = Setting(n_nodes=300, n_graphs=4, n_sources=5)
+    setting = Setting(n_nodes=300, n_graphs=4, n_sources=5, n_pieces=8, piece_nodes=60, whole=True)
     universe = make_universe(setting)
     found = compare(universe, setting)
     assert list(found) == list(families.WAYS)
     assert found["ddgk"].right(universe.families) >= 0.8
+    assert found["whole"].right(universe.families) >= 0.8
     assert found["netlsd"].right(universe.families) >= 0.8
     assert found["counts"].right(universe.families) <= 0.5
 
@@ -98,7 +100,7 @@ def test_structure_tells_kinds_which_counting_does_not():
 def test_columns_do_not_grow_with_a_graph():
     small, large = (make_universe(Setting(n, 2, 5)) for n in (150, 600))
     sizes = [
-        np.median(np.abs(families.describe_by_divergences(universe, 0)), axis=0)
+        np.median(np.abs(families.describe_whole(universe, 0)), axis=0)
         for universe in (small, families.Universe(large.graphs, [], small.sources, ""))
     ]
     steps = np.concatenate([np.arange(first, first + 2) for first in range(0, sizes[0].size, 6)])
@@ -113,7 +115,8 @@ def test_a_folder_goes_on_and_refuses_others(tmp_path, monkeypatch):
     monkeypatch.setattr(families, "DDGK", None)
     monkeypatch.setattr(families, "heat_traces", None)
     again = compare(universe, SMALL, folder=tmp_path / "run")
-    for way in families.WAYS:
+    assert list(again) == WAYS
+    for way in WAYS:
         assert again[way].columns.tolist() == first[way].columns.tolist()
         assert again[way].seconds == first[way].seconds
     with pytest.raises(RunError, match="n_sources"):
@@ -132,7 +135,10 @@ def test_damaged_parts_are_refused(tmp_path, damage):
         compare(universe, SMALL, folder=tmp_path)
 
 
-@pytest.mark.parametrize("setting", [{"n_nodes": 55}, {"n_graphs": 1}, {"n_sources": 0}])
+@pytest.mark.parametrize(
+    "setting",
+    [{"n_nodes": 55}, {"n_graphs": 1}, {"n_sources": 0}, {"n_pieces": 0}, {"piece_nodes": 1}],
+)
 def test_refusals(setting):
     with pytest.raises(ParameterError):
         Setting(**setting)
@@ -147,9 +153,9 @@ def test_tables_say_who_is_taken_for_whom():
         {"ddgk": right, "counts": wrong}, universe, SMALL, "ddgk experiment families", 1.0
     )
     shares, mistakes, graphs = results.tables
-    assert shares.rows[0] == ("DDGK", *["100%"] * 6)
+    assert shares.rows[0] == (families.WAYS["ddgk"], *["100%"] * 6)
     assert shares.rows[1] == ("(n, m)", *["0%"] * 6)
-    assert mistakes.rows[0] == ("DDGK", "0", "")
+    assert mistakes.rows[0] == (families.WAYS["ddgk"], "0", "")
     assert mistakes.rows[1][1] == "10"
     assert "barabasi_albert for watts_strogatz 2" in mistakes.rows[1][2]
     assert mistakes.rows[1][2].endswith("others 4")

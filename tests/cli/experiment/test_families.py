@@ -5,6 +5,7 @@ import pytest
 from ddgk.evaluation import families
 
 WORDS = ("experiment", "families", "--nodes", 150, "--graphs", 2, "--sources", 2)
+WORDS += ("--pieces", 3, "--piece-nodes", 20)
 
 
 @pytest.fixture(autouse=True)
@@ -22,8 +23,10 @@ def test_results_page_and_figure(run, folder):
     kept = json.loads((folder / "f.json").read_text())
     assert kept["configuration"]["n_nodes"] == 150
     assert kept["configuration"]["degrees_of"] == "karate"
-    assert kept["configuration"]["method.reduction"] == "sum"
-    assert [row[0] for row in kept["tables"][0]["rows"]] == list(families.WAYS.values())
+    assert kept["configuration"]["n_pieces"] == 3
+    assert [row[0] for row in kept["tables"][0]["rows"]] == [
+        title for way, title in families.WAYS.items() if way != "whole"
+    ]
     assert len(kept["measured"]["nearest"]["ddgk"]) == 10
     assert (folder / "f.png").read_bytes().startswith(b"\x89PNG")
 

@@ -22,6 +22,13 @@ def families(
     ] = 20_000,
     graphs: Annotated[int, typer.Option(min=2, help="How many graphs of each family.")] = 10,
     sources: Annotated[int, typer.Option(min=1, help="How many small graphs become sources.")] = 10,
+    pieces: Annotated[
+        int, typer.Option(min=1, help="How many pieces of a graph are embedded.")
+    ] = 64,
+    piece_nodes: Annotated[int, typer.Option(min=2, help="How many nodes a piece has.")] = 100,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Embed whole graphs too; takes many times as long.")
+    ] = False,
     seed: options.Seed = 0,
     jobs: options.Jobs = 1,
     force: options.Force = False,
@@ -30,8 +37,9 @@ def families(
     """Make big graphs of five kinds, and see whether the nearest neighbour is of the same kind.
 
     Barabasi-Albert, Watts-Strogatz, stochastic blocks, random geometric, and a configuration model
-    of a real network's degrees; all with about as many edges. They are embedded against graphs of
-    100 to 200 nodes of the same kinds, by structure alone, beside NetLSD, degrees and (n, m).
+    of a real network's degrees; all with about as many edges. Connected pieces of them are embedded
+    against graphs of 100 to 200 nodes of the same kinds, by structure alone, and averaged; beside
+    NetLSD, degrees and (n, m).
 
     \b
     ddgk experiment families --run families -o families.json -o families.png
@@ -42,7 +50,7 @@ def families(
     from ddgk.embedding.progress import progress
     from ddgk.evaluation import families as experiment
 
-    setting = experiment.Setting(nodes, graphs, sources, seed)
+    setting = experiment.Setting(nodes, graphs, sources, seed, pieces, piece_nodes, whole)
     n_graphs = graphs * experiment.N_FAMILIES
     watched = not quiet and sys.stderr.isatty()
     began = time.perf_counter()

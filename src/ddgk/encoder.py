@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ddgk.engine.batches import attending
 from ddgk.engine.problem import EncoderTraining, Engine, Source, Weights
-from ddgk.engine.starts import first_weights
+from ddgk.engine.starts import first_weights, source_features
 from ddgk.errors import NonFiniteLossError
 from ddgk.graphs.graph import Graph, describe
 from ddgk.reading import Reader
@@ -22,7 +22,6 @@ LARGE = (
     "an encoder learns all pairs of nodes; fit with smaller graphs as sources, "
     "and leave baseline and symmetric as they are by default"
 )
-ATTRIBUTES_COUNT = 2.0  # times as much as a standard deviation of the weights
 
 
 @dataclass(frozen=True)
@@ -64,14 +63,7 @@ class Encoder:
         """Return Ward's tree of the units, as scipy writes it."""
         from scipy.cluster.hierarchy import linkage
 
-        weights, members = self.source.weights, self.source.members
-        columns = weights.output[0].T
-        seen = [weights.table, columns if members is None else members @ columns]
-        spreads = [part.std(axis=0) for part in seen]
-        parts = [p / np.where(s > 0, s, 1.0) for p, s in zip(seen, spreads, strict=True)]
-        parts += [ATTRIBUTES_COUNT * family for family in self.source.families]
-        beside = np.hstack([part / np.sqrt(part.shape[1]) for part in parts])
-        tree: NDArray[np.float64] = linkage(beside, "ward")
+        tree: NDArray[np.float64] = linkage(source_features(self.source), "ward")
         return tree
 
 

@@ -156,7 +156,15 @@ def per_node_gradients(
     one = torch.ones_like(rows[:, :1])
     of_nodes = columns.transpose(-1, -2)  # for U_r
     shares = (rows, one, of_nodes, one, columns) if training.size else (rows, columns, columns)
-    return tuple(g / share for g, share in zip(gradients, shares, strict=False))
+    shared = tuple(g / share for g, share in zip(gradients, shares, strict=False))
+    return freeze_sources(shared, training)
+
+
+def freeze_sources(gradients: tuple[Tensor, ...], training: PairTraining) -> tuple[Tensor, ...]:
+    """Put 0 for the factors of the source's side where they do not train."""
+    if not training.size or training.trains_sources:
+        return gradients
+    return tuple(0 * g if place in (1, 3) else g for place, g in enumerate(gradients))
 
 
 def at_least_one(weights: Tensor) -> Tensor:

@@ -149,6 +149,15 @@ class PairTraining:
     size: int = 0
 
     @property
+    def trains_sources(self) -> bool:
+        """Say whether factors of the source's side train: where they are random.
+
+        They belong to all nodes of the target at once, so that what one node learns would move
+        all others too.
+        """
+        return self.start == "glorot"
+
+    @property
     def recorded(self) -> tuple[int, ...]:
         """Return every step whose losses are needed for a report."""
         wanted = {s - back for s in self.report for back in range(self.window)}

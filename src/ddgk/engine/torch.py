@@ -25,6 +25,7 @@ from ddgk.engine.passes import (
     Batch,
     Family,
     at_least_one,
+    freeze_sources,
     per_node_gradients,
     reconstruct,
     training_loss,
@@ -190,7 +191,7 @@ class TorchEngine:
         """Train one pair by its edges and sampled entries."""
         sampled = Sampled(problem, source, seed, training, self._tensor)
         shape = (attending(problem), *pair_shape(problem, source)[1:])
-        start = pair_start(shape, seed, training)
+        start = pair_start(shape, source, seed, training)
         parameters = [self._tensor(matrix).requires_grad_() for matrix in start]
         moments, recorded = _moments(parameters), {}
         for step in range(training.report[-1] + 1):
@@ -198,7 +199,8 @@ class TorchEngine:
             if step in training.recorded:
                 recorded[step] = terms.units.detach().double()
             if step < training.report[-1]:
-                gradients = torch.autograd.grad(sampled.loss(terms), parameters)
+                every = torch.autograd.grad(sampled.loss(terms), parameters)
+                gradients = freeze_sources(every, training)
                 adam(parameters, gradients, moments, step + 1, training.rate, problem.epsilon)
         found = torch.stack([_average(recorded, s, training.window) for s in training.report])
         attention = terms.attention.detach().double()
@@ -261,7 +263,7 @@ class TorchEngine:
         n_units, n_nodes, n_source, n_source_nodes = shape
         n_attending = n_units if pairs[0][0].gathers is None else n_nodes
         starts = [
-            pair_start((attending(p), *pair_shape(p, source)[1:]), seed, training)
+            pair_start((attending(p), *pair_shape(p, source)[1:]), source, seed, training)
             for (p, source), seed in zip(pairs, seeds, strict=True)
         ]
         size = training.size

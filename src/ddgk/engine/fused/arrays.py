@@ -73,6 +73,7 @@ class Settings(NamedTuple):
     spreads: bool  # units attend, and nodes have means of their rows
     gathers: bool  # nodes attend, and units have means of their rows
     trains_labels: bool  # some coefficient is not 0
+    trains_sources: bool  # factors of the source's side too
     rate: float
     epsilon: float  # Adam's
     smoothing: float

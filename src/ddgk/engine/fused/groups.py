@@ -221,6 +221,7 @@ class Call:
             spreads=tied and spreads,
             gathers=gathers,
             trains_labels=any(c != 0 for c in self.training.coefficients),
+            trains_sources=self.training.trains_sources,
             rate=float(self.training.rate),
             epsilon=problems[0].epsilon,
             smoothing=float(self.training.smoothing),
@@ -252,7 +253,7 @@ class Call:
         (place,) = group.positions
         problem, source = self.pairs[place]
         shape = (attending(problem), *pair_shape(problem, source)[1:])
-        start = pair_start(shape, self.seeds[place], self.training)
+        start = pair_start(shape, source, self.seeds[place], self.training)
         pack, block = pack_factors, sizes.block
         scores = pack(start[0], start[1], sizes.attending_rows, block, self.precision)
         if self.training.reverse == "tied":

@@ -176,7 +176,9 @@ def attend(sizes: Any, settings: Any, target: Any, state: Any, factors: Any) -> 
 
 
 @compiled
-def train_free(sizes: Any, target: Any, state: Any, slopes: Any, factors: Any, pace: Any) -> None:
+def train_free(
+    sizes: Any, settings: Any, target: Any, state: Any, slopes: Any, factors: Any, pace: Any
+) -> None:
     """Take a step of (R^T | r); of its factors and r where it has them."""
     n_rows, n_columns = sizes.node_rows, sizes.n_reverse
     trained = (state.reverse, state.reverse_mean, state.reverse_square)
@@ -188,7 +190,8 @@ def train_free(sizes: Any, target: Any, state: Any, slopes: Any, factors: Any, p
             rows = (row, min(row + sizes.block, n_rows))
             at = row * n_columns * LANES
             train_left(factors, slopes, at, target.node_weights, rows, sizes.size, shape, pace)
-        train_right(factors, pace)
+        if settings.trains_sources:
+            train_right(factors, pace)
         multiply_factors(factors, state.reverse, 0, n_rows, sizes.size, shape)
     train_reverse(trained, slopes, target.node_weights, n_rows, (first, n_columns), pace)
 
@@ -324,7 +327,7 @@ def train_group(
                 sizes, settings, source, target, scratch, sampling, lanes_slopes, reverse_slopes
             )
             if not settings.tied:
-                train_free(sizes, target, state, reverse_slopes, factors[1], pace)
+                train_free(sizes, settings, target, state, reverse_slopes, factors[1], pace)
             if settings.gathers and not settings.tied:
                 clear(scratch.attended_slopes)
             clear(factors[0].right_slopes)
@@ -354,7 +357,7 @@ def train_group(
                 held = (first, min(first + sizes.block, sizes.attending_rows), 0)
                 train_attending(held, sizes, target, state, slopes, factors[0], pace)
         if trains and (sizes.size > 0 or settings.gathers):
-            if sizes.size > 0:
+            if sizes.size > 0 and settings.trains_sources:
                 train_right(factors[0], pace)
             attend(sizes, settings, target, state, factors[0])
         if records:

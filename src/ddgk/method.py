@@ -85,7 +85,8 @@ class Method:
         attend to a region. A source of fewer nodes leaves the others 0; 0: no split.
     attention_size : int
         q: attention and reverse attention are products of two matrices with so many columns and
-        rows, so that parameters grow as n_s + n_t; 0: matrices of their own, n_s n_t.
+        rows, so that what is held grows as n_s + n_t; 0: matrices of their own, n_s n_t. From an
+        equivariant start the source's factor is read off its encoder and does not train.
     sampled_above, samples : int
         Targets of more nodes are reconstructed by their edges and, in every step, so many sampled
         entries of each node, so that time and memory grow as nodes and edges do. For the relation

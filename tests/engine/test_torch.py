@@ -13,6 +13,8 @@ torch = pytest.importorskip("torch", reason="the torch engine needs torch")
 from ddgk.attributes import learn_families  # noqa: E402
 from ddgk.divergence import Scorer  # noqa: E402
 from ddgk.engine.batches import padded_size, pair_shape  # noqa: E402
+from ddgk.engine.passes import freeze_sources  # noqa: E402
+from ddgk.engine.problem import PairTraining  # noqa: E402
 from ddgk.engine.torch import (  # noqa: E402
     TorchEngine,
     per_node_gradients,
@@ -167,3 +169,13 @@ def test_threads_change_nothing(threads):
 def test_device_and_precision_are_used():
     assert TorchEngine("float64")._tensor([1.0]).dtype == torch.float64
     assert TorchEngine("float32", "meta")._tensor([1.0]).device.type == "meta"
+
+
+def test_the_sources_side_of_a_factor_stays_unless_it_is_random():
+    gradients = tuple(torch.ones(2, 2) for _ in range(5))
+    for start, trains in (("equivariant", [1, 0, 1, 0, 1]), ("glorot", [1] * 5)):
+        training = PairTraining("linear", "free", start, 0.1, (1,), size=2)
+        found = freeze_sources(gradients, training)
+        assert [int(gradient.any()) for gradient in found] == trains
+    whole = PairTraining("linear", "free", "equivariant", 0.1, (1,))
+    assert all(gradient.any() for gradient in freeze_sources(gradients[:3], whole))

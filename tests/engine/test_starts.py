@@ -1,0 +1,72 @@
+"""Starts: what a fixed-size attention knows of the source before it has seen a target."""
+
+import numpy as np
+import pytest
+
+from ddgk.engine.problem import PairTraining, Source, Weights
+from ddgk.engine.starts import directions, glorot, pair_start, source_features
+
+N_ROWS, N_NODES, WIDTH = 30, 30, 5
+SHAPE = (7, 7, N_ROWS, N_NODES)
+
+
+def source(members=None, families=()):
+    n_nodes = N_NODES if members is None else members.shape[1]
+    output = (glorot(1, 2, WIDTH, n_nodes), np.zeros(n_nodes))
+    return Source(Weights(glorot(1, 0, N_ROWS, 3), (), output), families, members)
+
+
+def training(start, reverse="tied", size=4):
+    return PairTraining("linear", reverse, start, 0.1, (1,), size=size)
+
+
+def test_directions_are_combinations_of_features_of_one_scale():
+    features = glorot(5, 0, 40, 6) + 3.0
+    found = directions(features, 4, 9, 1)
+    assert found.shape == (4, 40)
+    assert found.mean(axis=1) == pytest.approx(0)
+    assert found.std(axis=1) == pytest.approx(0.5)
+    centred = features - features.mean(axis=0)
+    left = found.T - centred @ np.linalg.lstsq(centred, found.T, rcond=None)[0]
+    assert np.abs(left).max() < 1e-12
+
+
+def test_nodes_that_nothing_tells_apart_have_no_direction():
+    assert not directions(np.ones((5, 3)), 2, 0, 0).any()
+    assert not directions(np.ones((1, 3)), 2, 0, 0).any()
+
+
+def test_an_equivariant_start_knows_the_source_and_no_target():
+    left, right = pair_start(SHAPE, source(), 3, training("equivariant"))
+    assert not left.any()
+    assert right.any()
+    larger = pair_start((50, 50, N_ROWS, N_NODES), source(), 3, training("equivariant"))
+    np.testing.assert_array_equal(larger[1], right)
+    again = pair_start(SHAPE, source(), 4, training("equivariant"))
+    assert not np.array_equal(again[1], right)
+
+
+def test_attributes_are_among_the_features():
+    labels = np.eye(2)[np.arange(N_ROWS) % 2]
+    plain, labelled = source_features(source()), source_features(source(families=(labels,)))
+    assert labelled.shape[1] == plain.shape[1] + 2
+    np.testing.assert_array_equal(labelled[:, : plain.shape[1]], plain)
+
+
+def test_nodes_have_features_of_their_own_where_edges_attend():
+    members = np.zeros((N_ROWS, 12))
+    members[np.arange(N_ROWS), np.arange(N_ROWS) % 12] = 0.5
+    members[np.arange(N_ROWS), (np.arange(N_ROWS) + 1) % 12] = 0.5
+    given = source(members, families=(np.ones((N_ROWS, 1)),))
+    assert source_features(given).shape == (N_ROWS, 3 + WIDTH + 1)
+    assert source_features(given, of_nodes=True).shape == (12, WIDTH)
+    start = pair_start((7, 9, N_ROWS, 12), given, 0, training("equivariant", "free"))
+    assert [part.shape for part in start] == [(7, 4), (4, N_ROWS), (9, 4), (4, 12), (1, 9)]
+
+
+def test_a_random_start_draws_both_sides_and_trains_them():
+    left, right = pair_start(SHAPE, source(), 3, training("glorot"))
+    assert left.any()
+    assert right.any()
+    assert training("glorot").trains_sources
+    assert not training("equivariant").trains_sources

@@ -30,6 +30,7 @@ from ddgk.datasets.networks import load_network
 from ddgk.graphs import Graph
 
 SAMPLES = (8, 16, 32, 64, 128, 256, 512)
+LEAST_GIGABYTES = 0.01
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
 
 
@@ -116,17 +117,19 @@ def measure_growth(path: str | None, sizes: tuple[int, ...], jobs: int) -> None:
         said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         found.append(json.loads(said))
         print({name: round(value, 3) for name, value in found[-1].items()}, flush=True)
-    nodes = np.log([line["nodes"] for line in found])
-    seconds = [line["seconds"] for line in found]
-    added = [max(line["GB"] - line["GB before"], 1e-3) for line in found]
+    seconds = {line["nodes"]: line["seconds"] for line in found}
+    added = {line["nodes"]: line["GB"] - line["GB before"] for line in found}
+    # Less than this cannot be told from what an idle process has.
+    added = {nodes: gigabytes for nodes, gigabytes in added.items() if gigabytes > LEAST_GIGABYTES}
     for name, values in (("time", seconds), ("memory", added)):
-        slopes = np.diff(np.log(values)) / np.diff(nodes)
-        whole = np.polyfit(nodes, np.log(values), 1)[0]
+        across, up = np.log(list(values)), np.log(list(values.values()))
+        slopes = np.diff(up) / np.diff(across)
+        whole = np.polyfit(across, up, 1)[0]
         print(f"{name}: slope {whole:.2f}; piece by piece {np.round(slopes, 2).tolist()}")
     if path is not None:
-        xs = [line["nodes"] for line in found]
+        lines = {"seconds": seconds, "GB": added}
         _draw(path, "nodes", "seconds; gigabytes beyond an idle process",
-              {"seconds": (xs, seconds), "GB": (xs, added)})  # fmt: skip
+              {name: (list(line), list(line.values())) for name, line in lines.items()})  # fmt: skip
 
 
 def _draw(path: str, across: str, up: str, lines: dict[str, Any]) -> None:

@@ -127,9 +127,9 @@ def measure_growth(path: str | None, sizes: tuple[int, ...], jobs: int) -> None:
         whole = np.polyfit(across, up, 1)[0]
         print(f"{name}: slope {whole:.2f}; piece by piece {np.round(slopes, 2).tolist()}")
     if path is not None:
-        lines = {"seconds": seconds, "GB": added}
-        _draw(path, "nodes", "seconds; gigabytes beyond an idle process",
-              {name: (list(line), list(line.values())) for name, line in lines.items()})  # fmt: skip
+        measured = {"seconds": seconds, "GB": added}
+        lines = {name: (list(line), list(line.values())) for name, line in measured.items()}
+        _draw(path, "nodes", "seconds; gigabytes beyond an idle process", lines)
 
 
 def _draw(path: str, across: str, up: str, lines: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ddgk import DDGK, Graph, align
+from ddgk.alignment.views import heat
 from ddgk.datasets import barbell, karate_club
 from ddgk.errors import LabelError, ParameterError
 from specimens import SYMMETRIC, graph_of, random_graph, shuffled
@@ -275,3 +276,15 @@ def test_no_edges():
     found = align(Graph(2, []), Graph(2, []), restarts=1, steps=2)
     assert found.edge_correctness == 1.0
     assert found.is_isomorphism
+
+
+def test_no_heat_passes_between_components():
+    """Rounding would leave 1e-17 there, and its root 3e-9."""
+    adjacency = np.zeros((8, 8))
+    for i, j in [(6, 7), (5, 7), (0, 4), (2, 6), (3, 4)]:
+        adjacency[i, j] = adjacency[j, i] = 1
+    found = heat(adjacency)
+    here, there = [2, 5, 6, 7], [0, 3, 4]
+    assert not found[np.ix_(here, there)].any()
+    assert not found[1, [0, 2, 3, 4, 5, 6, 7]].any()
+    assert (found[np.ix_(here, here)] > 0).all()

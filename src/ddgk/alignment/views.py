@@ -17,6 +17,7 @@ from ddgk.hashing import scramble
 from ddgk.relations import node_to_edges
 
 Array = NDArray[np.float64]
+ROUNDING = 1e-13  # of heat; what is below cannot be told from 0
 Integers = NDArray[np.int64]
 
 # Up to here every edge label has a relation of its own; more share as many, by codes of bits.
@@ -55,8 +56,10 @@ def heat(adjacency: Array) -> Array:
     """
     laplacian = np.diag(adjacency.sum(axis=1)) - adjacency
     values, vectors = np.linalg.eigh(laplacian)
-    spread: Array = np.sqrt(np.clip((vectors * np.exp(-values)) @ vectors.T, 0.0, 1.0))
-    return spread
+    spread: Array = np.clip((vectors * np.exp(-values)) @ vectors.T, 0.0, 1.0)
+    # Between components there is none; a root would make 1e-9 of what rounding puts there.
+    spread[spread < ROUNDING] = 0.0
+    return np.sqrt(spread)
 
 
 def neighbours(adjacency: Array) -> Array:

@@ -152,9 +152,8 @@ def row_names(setting: Setting) -> list[str]:
     wanted = chosen((*setting.baselines, *setting.beside))
     if setting.protocol != "nested":
         wanted = [name for name in wanted if name not in SUPERVISED]
-    beside = [n for n in chosen(setting.beside) if n not in SUPERVISED] if setting.beside else []
-    joined = [f"ddgk+{name}" for name in beside if {name, "all"} & {*setting.beside}]
-    return ["ddgk", *wanted, *joined]
+    beside = {*BASELINES} - {*SUPERVISED} if "all" in setting.beside else {*setting.beside}
+    return ["ddgk", *wanted, *(f"ddgk+{name}" for name in wanted if name in beside)]
 
 
 def embed(

@@ -56,7 +56,7 @@ def measure_error(path: str | None) -> None:
     grids = {}
     for samples in (0, *SAMPLES):
         how = {"sampled_above": 0, "samples": samples} if samples else {"sampled_above": 10**6}
-        model = DDGK(sources=sources, random_state=0, n_jobs=2, **how).fit(targets)
+        model = DDGK(sources=sources, images=0, random_state=0, n_jobs=2, **how).fit(targets)
         began = time.perf_counter()
         grid = model.transform(targets).reshape(len(targets), len(sources), -1, 25)
         grids[samples] = (grid, time.perf_counter() - began)
@@ -112,7 +112,15 @@ def measure_growth(path: str | None, sizes: tuple[int, ...], jobs: int) -> None:
     """Print, and draw, time and memory against nodes."""
     found = []
     for n_nodes in sizes:
-        words = [sys.executable, __file__, "one", "--nodes", str(n_nodes), "--sources", "60,120"]
+        words = [
+            sys.executable,
+            __file__,
+            "one",
+            "--nodes",
+            str(n_nodes),
+            "--sources",
+            "60,140,220,300",
+        ]
         words += ["--jobs", str(jobs), "--json"]
         said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         found.append(json.loads(said))

@@ -19,6 +19,7 @@ ROWS = [
     ["attributes", "engine"],
     ["method", "reading"],
     ["encoder"],
+    ["columns"],
     ["divergence", "tiling"],
     ["explanation", "store"],
     ["embedding"],

@@ -19,7 +19,7 @@ from fuzzing.forging import change_array, change_header, forge_model
 from fuzzing.mutations import dump_tree, mutate, mutate_bytes, mutate_json, mutate_text, mutate_tree
 
 MANIFEST, INDEX, BLOCK = "manifest.json", "targets/000000.safetensors", "graphs/000000.safetensors"
-GRID, CHUNK, MODEL = "divergences/zarr.json", "divergences/c.0.0.0.0", "model.safetensors"
+GRID, CHUNK, MODEL = "divergences/zarr.json", "divergences/c.0.0.0", "model.safetensors"
 
 Files = dict[str, bytes]
 

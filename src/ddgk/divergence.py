@@ -1,21 +1,24 @@
 """Pairs -> divergences: what the engine learned of a pair, as named channels that add up.
 
 D' is how badly a target is reconstructed through a source's encoder; D subtracts a baseline
-(paper eq. 9 and 10). Arrays of divergences have the axes (target, source, channel, readout): a
-channel is read after every step of the curve, and the last time also by region of the source.
+(paper eq. 9 and 10). A row of columns belongs to a target and a source: every channel after every
+step of the curve, the last time also by region of the source; then what the target's relation looks
+like from there (`ddgk.engine.images`). Arrays have the axes (target, source, column).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.columns import channel_places, reported_channels, source_columns
 from ddgk.encoder import Encoder, train_encoders
-from ddgk.engine.problem import Engine, Outcome
+from ddgk.engine.images import carry_relation
+from ddgk.engine.problem import Engine, Outcome, Source
 from ddgk.errors import NonFiniteLossError
 from ddgk.graphs.graph import Graph, at_position, describe
 from ddgk.method import Method
@@ -24,40 +27,6 @@ from ddgk.reading import Reader, Reading
 Array = NDArray[np.float64]
 Pair = tuple[int, int]
 PAIRS_PER_TILE = 4096
-
-
-def channel_names(families: Iterable[str]) -> list[str]:
-    """Name what the engine reports.
-
-    >>> channel_names(["node_labels"])
-    ['edges', 'non_edges', 'node_labels.attention', 'node_labels.reverse']
-    """
-    parts = [f"{family}.{part}" for family in families for part in ("attention", "reverse")]
-    return ["edges", "non_edges", *parts]
-
-
-def reported_channels(method: Method, families: Iterable[str]) -> list[str]:
-    """Name what is reported of them.
-
-    >>> reported_channels(Method(output="total", reduction="both"), [])
-    ['total', 'total.sum']
-    """
-    names = channel_names(families) if method.output == "channels" else [method.output]
-    if method.reduction == "both":
-        names = names + [f"{name}.sum" for name in names]
-    if len(method.relations) == 1:
-        return names
-    return [f"{relation}.{name}" for relation in method.relations for name in names]
-
-
-def column_names(n_sources: int, channels: Sequence[str], readouts: Sequence[str]) -> list[str]:
-    """Name the columns of a flattened grid: source, channel, readout."""
-    return [
-        f"source{place}/{channel}/{readout}"
-        for place in range(n_sources)
-        for channel in channels
-        for readout in readouts
-    ]
 
 
 @dataclass(frozen=True)
@@ -78,6 +47,11 @@ class Scorer:
     def channels(self) -> list[str]:
         """Return the names of the reported channels."""
         return reported_channels(self.method, self.reader.family_names)
+
+    @property
+    def columns(self) -> list[str]:
+        """Return the names of what a source says of a target."""
+        return source_columns(self.method, self.reader.family_names)
 
     @property
     def parts(self) -> tuple[Scorer, ...]:
@@ -114,7 +88,8 @@ class Scorer:
         seeds: Sequence[int] | None = None,
     ) -> list[Outcome]:
         """Train the attention of pairs (reading, encoder), given by position."""
-        problems = [(readings[t].problem, encoders[s].source) for t, s in pairs]
+        sources = [self._asked(encoder) for encoder in encoders]
+        problems = [(readings[t].problem, sources[s]) for t, s in pairs]
         starts = [encoders[s].seed for _, s in pairs] if seeds is None else seeds
         training = self.method.pair_training(self.reader.family_names)
         return self.engine.score_pairs(problems, starts, training, detail=detail)
@@ -122,20 +97,49 @@ class Scorer:
     def losses(
         self, readings: Sequence[Reading], encoders: Sequence[Encoder], pairs: Sequence[Pair]
     ) -> Array:
-        """Return D' of pairs, (n_pairs, n_channels, n_readouts)."""
-        n_regions, places = self.method.regions, defaultdict(list)
+        """Return D' and images of pairs, (n_pairs, n_columns)."""
+        n_regions, places = self.method.split_regions, defaultdict(list)
         # What is subtracted of a soft relation goes to regions by where units attend.
         soft = n_regions > 0 and any(reading.entropies.any() for reading in readings)
         outcomes = self.train(readings, encoders, pairs, detail=soft)
         within = [_membership(encoder, n_regions) for encoder in encoders]
-        losses = np.empty((len(pairs), len(self.channels), len(self.method.readouts)))
+        losses = np.empty((len(pairs), len(self.columns)))
+        n_losses = self.places.size
         for place, (t, _) in enumerate(pairs):
             places[t].append(place)
         for t, own in places.items():
             found = [(outcomes[place], within[pairs[place][1]]) for place in own]
             terms, entropies = _by_readout(readings[t], found)
-            losses[own] = np.moveaxis(self.reported(terms, entropies, readings[t]), -1, 0)
+            reported = np.moveaxis(self.reported(terms, entropies, readings[t]), -1, 0)
+            losses[own, :n_losses] = reported.reshape(len(own), -1)
+            regional = np.concatenate([outcome.regional for outcome, _ in found])
+            images = carry_relation(readings[t].problem, regional).reshape(len(own), -1)
+            losses[own, n_losses:] = self._reduced(images, readings[t])
         return losses
+
+    @property
+    def places(self) -> NDArray[np.int64]:
+        """Return where among the columns channels are, (n_channels, n_readouts)."""
+        return channel_places(self.method, self.reader.family_names)
+
+    def _reduced(self, images: Array, reading: Reading) -> Array:
+        """Return images, which are sums over units, as the method reports: means, sums or both."""
+        if self.method.reduction == "sum":
+            return images
+        means = images / reading.problem.unit_weights.sum()
+        return means if self.method.reduction == "mean" else np.hstack([means, images])
+
+    def _asked(self, encoder: Encoder) -> Source:
+        """Return an encoder that knows its regions, where attention to them is asked for."""
+        n_regions = self.method.regions if self.method.image_steps else 0
+        if not n_regions:
+            return encoder.source
+        return replace(encoder.source, regions=encoder.regions(n_regions), n_regions=n_regions)
+
+    @property
+    def _at_steps(self) -> NDArray[np.int64]:
+        """Return which columns are read of the whole target, and not by region of the source."""
+        return self.places[:, : len(self.method.curve)].ravel()
 
     def reported(self, terms: Array, entropies: Array, reading: Reading) -> Array:
         """Turn an engine's channels, or shares of them, into the reported ones.
@@ -168,20 +172,20 @@ class Scorer:
         return total[None]
 
     def self_losses(self, encoders: Sequence[Encoder]) -> Array:
-        """Return D'(S||S) of every encoder, (n_encoders, n_channels, n_readouts)."""
+        """Return D'(S||S) of every encoder, (n_encoders, n_columns)."""
         readings = [self.read(encoder.graph) for encoder in encoders]
         return self.losses(readings, encoders, [(i, i) for i in range(len(encoders))])
 
     def baselines(self, encoders: Sequence[Encoder]) -> Array:
-        """Return what is subtracted per source, (n_encoders, n_channels, n_readouts)."""
+        """Return what is subtracted per source, (n_encoders, n_columns)."""
         if len(self.method.relations) > 1:
             sides = zip(self.parts, sides_of(encoders), strict=True)
             return np.concatenate([part.baselines(own) for part, own in sides], axis=1)
         if self.method.baseline == "none":
-            return np.zeros((len(encoders), len(self.channels), len(self.method.readouts)))
+            return np.zeros((len(encoders), len(self.columns)))
         own = self.self_losses(encoders)
         if self.method.baseline == "target":  # which regions of a source know nothing of
-            own[..., : len(self.method.curve)] = 0
+            own[:, self._at_steps] = 0
         return own
 
     def divergences(
@@ -191,7 +195,7 @@ class Scorer:
         baselines: Array,
         places: Sequence[int] | None = None,
     ) -> Array:
-        """Return D of all targets against all sources, (n_targets, n_sources, channels, readouts).
+        """Return D of all targets against all sources, (n_targets, n_sources, n_columns).
 
         baselines: as `baselines` returned them. places: where the caller has the targets, for
         messages. For the baseline "target" and for symmetric divergences an encoder of every target
@@ -199,7 +203,7 @@ class Scorer:
         target's encoder says has no place in them: they are D'(T||S), less D'(S||S).
         """
         if len(self.method.relations) > 1:
-            shares = np.split(baselines, len(self.method.relations), axis=1)
+            shares = np.split(baselines, len(self.method.relations), axis=-1)
             each = zip(self.parts, sides_of(encoders), shares, strict=True)
             grids = [part.divergences(targets, own, less, places) for part, own, less in each]
             return np.concatenate(grids, axis=2)
@@ -209,16 +213,16 @@ class Scorer:
             return grid
         own = self.encode(targets)
         own_losses = self.self_losses(own)
-        steps = np.s_[..., : len(self.method.curve)]
+        steps = self._at_steps
         if self.method.baseline == "target":
-            grid[steps] -= own_losses[:, None][steps]
+            grid[..., steps] -= own_losses[:, None, steps]
         if self.method.symmetric:
             mirrored = self._all_losses(sources, own)
             if self.method.baseline == "source":
                 mirrored -= own_losses
             elif self.method.baseline == "target":
                 mirrored -= self.self_losses(encoders)[:, None]
-            grid[steps] += mirrored.swapaxes(0, 1)[steps]
+            grid[..., steps] += mirrored.swapaxes(0, 1)[..., steps]
         return grid
 
     def _all_losses(

@@ -8,10 +8,11 @@ from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ddgk.attributes import learn_families
-from ddgk.divergence import Scorer, column_names, reported_channels
+from ddgk.columns import column_names, reported_channels, source_columns, split_by_channel
+from ddgk.divergence import Scorer
 from ddgk.embedding import embed
 from ddgk.embedding.runs import Setting, embed_into
 from ddgk.embedding.tiles import memory_in_bytes
@@ -48,9 +49,9 @@ class DDGK(Parameters):
         pilots), or which positions of the fitted graphs, or which graphs, they are. Graphs of more
         than 20,000 nodes are never chosen; they can be targets.
     relation, dimension, width, depth, encoder_epochs, encoder_rate, encoder_drop, encoder_decay, \
-encoder_patience, scores, reverse, start, rate, curve, window, regions, attention_size, \
-sampled_above, samples, families, coefficients, smoothing, surroundings, reduction, output, \
-baseline, symmetric, precision
+encoder_patience, scores, reverse, start, rate, curve, window, regions, images, \
+attention_size, sampled_above, samples, families, coefficients, smoothing, surroundings, \
+reduction, output, baseline, symmetric, precision
         The method; None means as the preset says. They are explained at `ddgk.method.Method`.
     directed, self_loops, parallel_edges, weights : str
         Policies for input that is not a simple graph (see `ddgk.graphs.Policies`).
@@ -79,8 +80,10 @@ baseline, symmetric, precision
     channels_ : list of str
     steps_ : tuple of int
     readouts_ : tuple of str
-        What is read of a channel: after each of the steps, then by region of the source. Columns
-        run over sources, then channels, then these.
+        What is read of a channel: after each of the steps, then by region of the source.
+    columns_ : list of str
+        What a source says of a graph: channels, each with all of its readouts, then images. The
+        columns of an embedding run over sources, then these.
     n_features_in_ : int
         Always 1, a graph.
 
@@ -91,7 +94,7 @@ baseline, symmetric, precision
     >>> graphs += [networkx.star_graph(n) for n in (4, 5, 6)]
     >>> model = ddgk.DDGK(n_sources=2, encoder_epochs=100, random_state=0)
     >>> model.fit_transform(graphs).shape
-    (6, 200)
+    (6, 1160)
     >>> model.get_feature_names_out()[:2].tolist()
     ['source0/edges/1', 'source0/edges/2']
     """
@@ -165,7 +168,7 @@ baseline, symmetric, precision
 
         Returns
         -------
-        array of shape (n_graphs, n_sources * n_channels * n_readouts), or a data frame of it
+        array of shape (n_graphs, n_columns), or a data frame of it
             (`set_output`). A graph's row does not depend on the other graphs, nor on the run it
             was computed in.
         """
@@ -273,10 +276,35 @@ baseline, symmetric, precision
         found = profiles(self._scorer(), self._one(graph), self._model.encoders)
         return found.reshape(len(found), -1)
 
+    def by_channel(self, rows: ArrayLike) -> NDArray[np.float64]:
+        """Return the divergences in rows of an embedding, with an axis for all they run over.
+
+        Parameters
+        ----------
+        rows : array-like of shape (n_graphs, n_columns)
+            As `transform` returns them.
+
+        Returns
+        -------
+        array of shape (n_graphs, n_sources, n_channels, n_readouts)
+
+        Examples
+        --------
+        >>> import networkx, ddgk
+        >>> graphs = [networkx.cycle_graph(n) for n in (4, 5, 6)]
+        >>> model = ddgk.DDGK(n_sources=2, encoder_epochs=50, curve=(1, 5))
+        >>> rows = model.fit_transform(graphs)
+        >>> model.by_channel(rows).shape, model.channels_[:2], model.readouts_
+        ((3, 2, 4, 2), ['edges', 'non_edges'], ('1', '5'))
+        """
+        self.check_fitted()
+        method, families = self._model.method, self._model.reader.family_names
+        return split_by_channel(rows, len(self.sources_), method, families)
+
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
         """Name the columns: source, channel, readout."""
         self.check_fitted()
-        names = column_names(len(self.sources_), self.channels_, self.readouts_)
+        names = column_names(len(self.sources_), self.columns_)
         return np.asarray(names, dtype=np.object_)
 
     def save(self, path: Path) -> None:
@@ -355,6 +383,7 @@ baseline, symmetric, precision
         self.sources_ = [encoder.graph for encoder in model.encoders]
         self.steps_ = model.method.curve
         self.readouts_ = model.method.readouts
+        self.columns_ = source_columns(model.method, model.reader.family_names)
         self.channels_ = reported_channels(model.method, model.reader.family_names)
         self.n_features_in_ = 1
 

@@ -134,7 +134,7 @@ def _baseline(scorer: Scorer, target: Graph, encoder: Encoder) -> Array:
         found = scorer.self_losses(scorer.encode([target]))[0]
     else:
         found = scorer.baselines([encoder])[0]
-    return np.asarray(found[:, : len(scorer.method.curve)])
+    return np.asarray(found[scorer.places[:, : len(scorer.method.curve)]])
 
 
 def _explain_one_way(

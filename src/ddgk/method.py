@@ -19,11 +19,13 @@ from ddgk.relations import RELATIONS
 
 CURVE = (1, 2, 3, 5, 8, 12, 20, 35, 60)
 N_REGIONS, MOST_REGIONS = 16, 4096
+N_IMAGES, MOST_IMAGES, BETWEEN_IMAGES = 2, 8, 3
 MOST_SIZE = 4096  # of attention; beyond, products are larger than the matrix of most pairs
 SAMPLED_ABOVE, SAMPLES = 6000, 64  # nodes; entries of each in a step
 # What a file says that is older than the parameter: nothing, and this is what it did.
 BEFORE = {
     "regions": 0,
+    "images": 0,
     "encoder_drop": 0.0,
     "encoder_decay": 0.0,
     "encoder_patience": 0,
@@ -81,8 +83,12 @@ class Method:
     window : int
         How many of the latest losses each report averages.
     regions : int
-        Into how many regions of a source the last report is also split: what the nodes cost that
-        attend to a region. A source of fewer nodes leaves the others 0; 0: no split.
+        How many regions of a source are told apart by images; without images, the last report is
+        split by them instead: what the nodes cost that attend to a region. A source of fewer nodes
+        leaves the others 0; 0: neither.
+    images : int
+        How often the target's image in the source is read (`ddgk.engine.images`): after the last
+        step, after a third of the steps, after a third of these, and so on.
     attention_size : int
         q: attention and reverse attention are products of two matrices with so many columns and
         rows, so that what is held grows as n_s + n_t; 0: matrices of their own, n_s n_t. From an
@@ -133,6 +139,7 @@ class Method:
     curve: tuple[int, ...] = CURVE
     window: int = 1
     regions: int = N_REGIONS
+    images: int = N_IMAGES
     attention_size: int = 0
     sampled_above: int = SAMPLED_ABOVE
     samples: int = SAMPLES
@@ -155,10 +162,11 @@ class Method:
             _require(name, getattr(self, name), int, minimum=1)
         if self.width is not None:
             _require("width", self.width, int, minimum=1)
-        whole = ("encoder_epochs", "encoder_patience", "regions", "attention_size", "sampled_above")
-        for name in whole:
+        whole = ("encoder_epochs", "encoder_patience", "attention_size", "sampled_above")
+        for name in (*whole, "regions", "images"):
             _require(name, getattr(self, name), int, minimum=0)
-        for name, most in (("regions", MOST_REGIONS), ("attention_size", MOST_SIZE)):
+        bounds = {"regions": MOST_REGIONS, "images": MOST_IMAGES, "attention_size": MOST_SIZE}
+        for name, most in bounds.items():
             if getattr(self, name) > most:
                 raise ParameterError(f"{name} must be at most {most}, not {getattr(self, name)}")
         for name in ("encoder_rate", "rate"):
@@ -264,10 +272,30 @@ class Method:
     def readouts(self) -> tuple[str, ...]:
         """Name what is read of every channel: after each step of the curve, then by region.
 
-        >>> Method(curve=(5, 60), regions=2).readouts
+        >>> Method(curve=(5, 60), regions=2, images=0).readouts
         ('5', '60', 'region0', 'region1')
         """
-        return readout_names(self.curve, self.regions)
+        return readout_names(self.curve, self.split_regions)
+
+    @property
+    def split_regions(self) -> int:
+        """Return into how many regions the last report is split: into none where images are read.
+
+        >>> Method(images=0).split_regions, Method().split_regions
+        (16, 0)
+        """
+        return 0 if self.images else self.regions
+
+    @property
+    def image_steps(self) -> tuple[int, ...]:
+        """Return after how many steps the target's image in the source is read.
+
+        >>> Method().image_steps, Method(curve=(5,)).image_steps, Method(regions=0).image_steps
+        ((20, 60), (2, 5), ())
+        """
+        n_images = self.images if self.regions else 0
+        back = {round(self.curve[-1] / BETWEEN_IMAGES**place) for place in range(n_images)}
+        return tuple(sorted(back))
 
     @property
     def on_quotient(self) -> bool:
@@ -302,6 +330,7 @@ class Method:
             smoothing=self.smoothing,
             reduction="sum" if self.reduction == "sum" else "mean",
             size=self.attention_size,
+            images=self.image_steps,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -346,6 +375,7 @@ _PUBLISHED = Method(
     surroundings="two_hop",
     reduction="mean",
     regions=0,
+    images=0,
 )
 
 PRESETS: dict[str, Method] = {

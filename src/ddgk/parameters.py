@@ -47,6 +47,7 @@ class Parameters(Transformer):
         curve: Any = None,
         window: int | None = None,
         regions: int | None = None,
+        images: int | None = None,
         attention_size: int | None = None,
         sampled_above: int | None = None,
         samples: int | None = None,
@@ -90,6 +91,7 @@ class Parameters(Transformer):
         self.curve = curve
         self.window = window
         self.regions = regions
+        self.images = images
         self.attention_size = attention_size
         self.sampled_above = sampled_above
         self.samples = samples

@@ -65,7 +65,7 @@ def test_every_option_changes_the_result_and_adds_up(name, value, plain):
 def test_channels_of_several_relations_are_those_of_each_alone():
     names = ["neighborhood", "node_to_edges", "edge_to_nodes"]
     together = DDGK(relation=names, **QUICK).fit(GRAPHS)
-    grid = together.transform(GRAPHS).reshape(len(GRAPHS), 2, len(together.channels_), -1)
+    grid = together.transform(GRAPHS).reshape(len(GRAPHS), 2, -1)
     for name, part in zip(names, np.split(grid, len(names), axis=2), strict=True):
         alone = DDGK(relation=name, **QUICK).fit(GRAPHS)
         np.testing.assert_array_equal(alone.transform(GRAPHS), part.reshape(len(GRAPHS), -1))
@@ -122,8 +122,7 @@ def test_explanations_add_up_for_every_combination(relation, scores, reverse, st
 
 
 def assert_explanations_add_up(model, found):
-    shape = (len(found), len(model.sources_), len(model.channels_), len(model.readouts_))
-    grid, regions = np.split(found.reshape(shape), [len(model.steps_)], axis=-1)
+    grid, regions = np.split(model.by_channel(found), [len(model.steps_)], axis=-1)
     one_way = model.method_.baseline != "target" and not model.method_.symmetric
     if model.method_.regions and one_way:
         scale = max(1.0, float(np.abs(grid).max()))

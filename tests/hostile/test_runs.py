@@ -72,7 +72,7 @@ def test_any_description(finished: Path, keys: list[int], value, name: str):
 
 
 @given(
-    name=st.sampled_from(["manifest.json", INDEX, "divergences/c.0.0.0.0", "run.log"]),
+    name=st.sampled_from(["manifest.json", INDEX, "divergences/c.0.0.0", "run.log"]),
     changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), max_size=3),
     end=st.integers(0, 10**6),
 )

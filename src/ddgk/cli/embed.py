@@ -103,6 +103,10 @@ def embed(
     regions: Annotated[
         int | None, at_least(0, "Into how many regions of a source the end is split.")
     ] = None,
+    images: Annotated[
+        int | None,
+        at_least(0, "How often a graph's edges are read as they lie between regions of a source."),
+    ] = None,
     attention_size: Annotated[
         int | None,
         at_least(0, "Size of attention as a product of two matrices; 0: one whole matrix."),
@@ -171,6 +175,7 @@ def embed(
         "encoder_patience": encoder_patience,
         "curve": options.numbers(curve),
         "regions": regions,
+        "images": images,
         "attention_size": attention_size,
         "sampled_above": sampled_above,
         "samples": samples,

@@ -21,12 +21,11 @@ def embed(
     *,
     verbose: bool = False,
 ) -> NDArray[np.float64]:
-    """Return Psi of every target (paper eq. 11), (n_targets, n_sources, n_channels, n_readouts).
+    """Return Psi of every target (paper eq. 11), (n_targets, n_sources, n_columns).
 
     A row depends on its target and the sources alone, never on the other targets.
     """
-    shape = (len(encoders), len(scorer.channels), len(scorer.method.readouts))
-    grid = np.empty((len(targets), *shape))
+    grid = np.empty((len(targets), len(encoders), len(scorer.columns)))
     with progress("Scoring", len(targets) * len(encoders), "pairs", verbose) as advance:
         for tile in plan_tiles([graph.n_nodes for graph in targets], len(encoders)):
             chosen = [targets[i] for i in tile]

@@ -15,7 +15,7 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from ddgk.divergence import reported_channels
+from ddgk.columns import reported_channels, source_columns
 from ddgk.embedding.checks import (
     refuse_other_engine,
     refuse_other_identity,
@@ -227,12 +227,13 @@ def _begin(model: StoredModel, setting: Setting, graphs: Sequence[Graph]) -> Man
         secrets.token_hex(8),
         _versions(),
         identify_model(model),
+        tuple(source_columns(method, model.reader.family_names)),
         tuple(reported_channels(method, model.reader.family_names)),
         method.curve,
         tuple(encoder.graph.name for encoder in model.encoders),
         tuple(sources),
         shape,
-        regions=method.regions,
+        regions=method.split_regions,
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         engine={"name": setting.engine, "device": setting.device},
     )

@@ -136,8 +136,7 @@ def _values(place: Workplace, tile: Tile, max_memory: int) -> NDArray[np.float64
     graphs, places = place.run.graphs(tile.block)
     encoders = place.model.encoders[tile.sources]
     baselines = place.model.baselines[tile.sources]
-    inner = (len(place.run.channels), len(place.run.readouts))
-    values = np.empty((tile.n_targets, tile.n_sources, *inner))
+    values = np.empty((tile.n_targets, tile.n_sources, len(place.scorer.columns)))
     for rows in _pieces(graphs, encoders, place.scorer, max_memory):
         values[rows] = place.scorer.divergences(graphs[rows], encoders, baselines, places[rows])
     return values
@@ -149,7 +148,7 @@ def _pieces(
     """Cut the rows of a tile so that each piece fits into memory; lanes stay together."""
     width = sum(family.width for family in scorer.reader.families)
     dense = set(scorer.method.relations) != {"node_to_edges"}
-    per_pair = 100 * len(scorer.channels) * len(scorer.method.readouts)
+    per_pair = 100 * len(scorer.columns)
 
     def n_bytes(graph: Graph) -> int:
         n = graph.n_nodes

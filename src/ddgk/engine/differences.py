@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ddgk.engine.compiling import compiled
 
 COLUMNS, ROWS = 64, 128  # a block of so many stays in the first-level cache
+AT_ONCE = 4  # columns, for which a sum is fetched and put away once
 
 
 def sums_of_differences(
@@ -18,15 +19,23 @@ def sums_of_differences(
     Differences are taken in float32 and added up in it over 64 columns at most, then in float64;
     the order of the sums is that of the columns, whatever the machine.
     """
-    narrow = np.ascontiguousarray(left, dtype=np.float32)
+    narrow = _whole(left)
     if right is None:
         found = np.zeros((len(left), len(left)))
         _add_differences(narrow, np.ascontiguousarray(narrow.T), found, True)
         lower = np.tril(found, -1)
         return lower + lower.T
     found = np.zeros((len(left), len(right)))
-    _add_differences(narrow, np.ascontiguousarray(right.T, dtype=np.float32), found, False)
+    _add_differences(narrow, np.ascontiguousarray(_whole(right).T), found, False)
     return found
+
+
+def _whole(rows: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return rows in float32, filled up with columns of zeros to a multiple of `AT_ONCE`."""
+    n_rows, n_columns = rows.shape
+    filled = np.zeros((n_rows, -(-n_columns // AT_ONCE) * AT_ONCE), dtype=np.float32)
+    filled[:, :n_columns] = rows
+    return filled
 
 
 @compiled
@@ -51,9 +60,13 @@ def _add_differences(
             block[:count, :size] = right[first : first + count, start : start + size]
             for i in range(start if mirrored else 0, len(left)):
                 sums[:] = 0
-                for k in range(count):
-                    value, others = left[i, first + k], block[k]
+                for k in range(0, count, AT_ONCE):
+                    mine = left[i, first + k : first + k + AT_ONCE]
+                    a, b, c, d = mine[0], mine[1], mine[2], mine[3]
                     for j in range(ROWS):
-                        sums[j] += abs(value - others[j])
+                        total = sums[j] + abs(a - block[k, j])
+                        total += abs(b - block[k + 1, j])
+                        total += abs(c - block[k + 2, j])
+                        sums[j] = total + abs(d - block[k + 3, j])
                 for j in range(size):
                     found[i, start + j] += sums[j]

@@ -95,12 +95,15 @@ class Source:
     """A frozen encoder, and what is attended to: the rows of its table.
 
     families: what these carry, Q_u, (n_rows, k), one per family. members: which nodes they are
-    made of, (n_rows, n_nodes), rows sum to 1; None where they are the nodes.
+    made of, (n_rows, n_nodes), rows sum to 1; None where they are the nodes. regions: which of
+    `n_regions` each row belongs to, (n_rows,); None where images are not asked for.
     """
 
     weights: Weights
     families: tuple[Array, ...] = ()
     members: Array | None = None
+    regions: NDArray[np.int64] | None = None
+    n_regions: int = 0
 
 
 @dataclass(frozen=True)
@@ -134,7 +137,8 @@ class PairTraining:
     report: the numbers of steps after which channels are reported, the last of which ends the
     training. window: how many of the latest losses each report averages. coefficients: c_f, one per
     family. smoothing: e, or 0 to clamp inferred distributions at 1e-12 instead. size: q, A = U V
-    and R = (U_r V_r)^T with so many columns of U; 0: matrices A and R of their own.
+    and R = (U_r V_r)^T with so many columns of U; 0: matrices A and R of their own. images: the
+    numbers of steps after which attention to regions of the source is reported.
     """
 
     scores: Scores
@@ -147,6 +151,7 @@ class PairTraining:
     smoothing: float = 0.01
     reduction: Reduction = "mean"
     size: int = 0
+    images: tuple[int, ...] = ()
 
     @property
     def trains_sources(self) -> bool:
@@ -168,6 +173,8 @@ class PairTraining:
 class Outcome:
     """What was learned of one pair; the last three only where detail was asked for.
 
+    regional: attention to regions, (n_images, rows that attend, n_regions), sums of columns of P.
+
     channels: (n_report, n_channels), n_channels = 2 + 2 per family: edges, non_edges, then
     attention and reverse of each family, unweighted.
     shares: (n_channels, n_source_units), the last report by where its units attend, sum_i w_i P_ij
@@ -181,6 +188,7 @@ class Outcome:
 
     channels: Array
     shares: Array
+    regional: Array
     unit_terms: Array | None = None
     attention: Array | None = None
     costs: Array | None = None

@@ -149,12 +149,15 @@ class TorchEngine:
         batch = self._batch(shape, pairs, lanes, training)
         parameters = self._first_attention(shape, pairs, seeds, lanes, training)
         moments = _moments(parameters)
-        recorded, last_costs = {}, []
+        recorded, last_costs, attended = {}, [], []
+        regions = self._regions([source for _, source in pairs], lanes, shape[2])
         last_step = training.report[-1]
         for step in range(last_step + 1):
             parts = reconstruct(batch, parameters, training)
             if step in training.recorded:
                 recorded[step] = unit_terms(batch, parts).detach()
+            if step in training.images:
+                attended.append(parts.attended.detach().double() @ regions)
             if detail and step > last_step - training.window:
                 last_costs.append(torch.stack(parts.costs, dim=1).detach().double())
             if step < last_step:
@@ -166,7 +169,11 @@ class TorchEngine:
         weighted = terms[:, -1] * batch.unit_weights.double()[:, None, :]
         shares = weighted @ parts.attention.detach().double()
         found = [
-            (_numpy(channels[lane]), _numpy(shares[lane, :, : pair_shape(*pair)[2]]))
+            (
+                _numpy(channels[lane]),
+                _numpy(shares[lane, :, : pair_shape(*pair)[2]]),
+                self._regional([found[lane] for found in attended], *pair),
+            )
             for lane, pair in enumerate(pairs)
         ]
         if not detail:
@@ -193,19 +200,40 @@ class TorchEngine:
         shape = (attending(problem), *pair_shape(problem, source)[1:])
         start = pair_start(shape, source, seed, training)
         parameters = [self._tensor(matrix).requires_grad_() for matrix in start]
-        moments, recorded = _moments(parameters), {}
+        moments, recorded, attended = _moments(parameters), {}, []
+        (regions,) = self._regions([source], 1, len(source.weights.table))
         for step in range(training.report[-1] + 1):
             terms = sampled.run(parameters, step)
             if step in training.recorded:
                 recorded[step] = terms.units.detach().double()
+            if step in training.images:
+                attended.append(terms.attention.detach().double() @ regions)
             if step < training.report[-1]:
                 every = torch.autograd.grad(sampled.loss(terms), parameters)
                 gradients = freeze_sources(every, training)
                 adam(parameters, gradients, moments, step + 1, training.rate, problem.epsilon)
         found = torch.stack([_average(recorded, s, training.window) for s in training.report])
         attention = terms.attention.detach().double()
-        known = _numpy(found.sum(-1)), _numpy(found[-1] @ attention)
+        known = (
+            _numpy(found.sum(-1)),
+            _numpy(found[-1] @ attention),
+            self._regional(attended, problem, source),
+        )
         return Outcome(*known, _numpy(found), _numpy(attention)) if detail else Outcome(*known)
+
+    def _regions(self, sources: Sequence[Source], lanes: int, n_rows: int) -> Tensor:
+        """Return 1 where a row of a source is in a region, (lanes, n_rows, n_regions)."""
+        n_regions = sources[0].n_regions
+        members = [
+            np.zeros((n_rows, n_regions)) if s.regions is None else np.eye(n_regions)[s.regions]
+            for s in sources
+        ]
+        return self._stack(members, lanes, n_rows, n_regions).double()
+
+    def _regional(self, found: Sequence[Tensor], problem: Problem, source: Source) -> Any:
+        """Return attention to regions of one pair, (n_images, rows that attend, n_regions)."""
+        kept = [_numpy(image[: attending(problem)]) for image in found]
+        return np.reshape(kept, (len(kept), attending(problem), source.n_regions))
 
     def _batch(
         self,

@@ -43,7 +43,7 @@ MEAN_DEGREES = (9.0, 9.4)
 MOST_LISTED = 3
 SMALLEST = 1e-9
 
-METHOD: dict[str, Any] = {"families": "none"}
+METHOD: dict[str, Any] = {"families": "none", "images": 0}
 # Of whole graphs: sums, which are put into proportion to what grows with a graph afterwards.
 SUMMED: dict[str, Any] = {"reduction": "sum", "baseline": "none"}
 
@@ -207,7 +207,7 @@ def describe_whole(
     )
     model.fit(universe.graphs, run=folder)
     rows = np.asarray(model.transform(universe.graphs, run=folder))
-    grid = rows.reshape(len(rows), len(model.sources_), len(model.channels_), -1)
+    grid = model.by_channel(rows)
     n_nodes = np.array([graph.n_nodes for graph in universe.graphs], dtype=np.float64)
     by = {"edges": n_nodes, "non_edges": n_nodes**2}
     counts = np.stack([by[channel] for channel in model.channels_], axis=1)

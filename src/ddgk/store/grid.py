@@ -1,4 +1,4 @@
-"""The grid of divergences as a Zarr array: axes (row, source, channel, step), a chunk per tile.
+"""The grid of divergences as a Zarr array: axes (row, source, column), a chunk per tile.
 
 Chunks carry a checksum. A chunk is written beside its name and renamed when it is on the disk, so
 what has the name is whole, unless something damaged it later.
@@ -73,7 +73,7 @@ class Grid:
         return self.folder.has(name) and self.folder.size(name) > 0
 
     def write(self, tile: Tile, values: NDArray[np.float64]) -> None:
-        """Store a tile, (n_targets, n_sources, n_channels, n_readouts)."""
+        """Store a tile, (n_targets, n_sources, n_columns)."""
         rows = np.full((self.manifest.shape.targets, *values.shape[1:]), np.nan)
         rows[: len(values)] = values
         self._array[tile.first : tile.first + len(rows), tile.sources] = rows
@@ -115,7 +115,7 @@ class Grid:
 
 def chunk_name(tile: Tile) -> str:
     """Return the name of the chunk that holds a tile."""
-    return f"c.{tile.block}.{tile.column}.0.0"
+    return f"c.{tile.block}.{tile.column}.0"
 
 
 def _description(manifest: Manifest) -> bytes:
@@ -124,12 +124,12 @@ def _description(manifest: Manifest) -> bytes:
     from zarr.codecs import BloscCodec, BytesCodec, Crc32cCodec
     from zarr.storage import MemoryStore
 
-    inner = (len(manifest.channels), len(manifest.readouts))
+    n_columns = len(manifest.columns)
     held: dict[str, Any] = {}
     zarr.create_array(
         MemoryStore(held),
-        shape=(manifest.plan.n_rows, len(manifest.source_sizes), *inner),
-        chunks=(manifest.shape.targets, manifest.shape.sources, *inner),
+        shape=(manifest.plan.n_rows, len(manifest.source_sizes), n_columns),
+        chunks=(manifest.shape.targets, manifest.shape.sources, n_columns),
         dtype="float64",
         fill_value=float("nan"),
         filters=None,
@@ -139,7 +139,7 @@ def _description(manifest: Manifest) -> bytes:
             Crc32cCodec(),
         ],
         chunk_key_encoding={"name": "default", "separator": "."},
-        dimension_names=("target", "source", "channel", "step"),
+        dimension_names=("target", "source", "column"),
     )
     return bytes(held["zarr.json"].to_bytes())
 

@@ -22,7 +22,7 @@ from ddgk.method import MOST_REGIONS, readout_names
 from ddgk.store.files import Folder, naming_damage
 from ddgk.tiling import Plan, TileShape
 
-FORMAT = 1
+FORMAT = 2  # 1 had a grid of four axes, channel and step apart
 NAME = "manifest.json"
 LARGEST = 1 << 26  # bytes; a manifest of a million graphs and a thousand sources has far fewer
 MOST_ROWS = 1 << 26
@@ -41,13 +41,14 @@ class Batch:
 class Manifest:
     """Everything that is fixed when a run begins, and its batches of targets.
 
-    identity: what the model is, see `identify_model`, and the engine. channels; steps and regions:
-    the last two axes of the grid. source_sizes: nodes of every source.
+    identity: what the model is, see `identify_model`, and the engine. columns: the names of what a
+    source says of a target, the last axis of the grid. source_sizes: nodes of every source.
     """
 
     run: str
     versions: dict[str, str]
     identity: dict[str, Any]
+    columns: tuple[str, ...]
     channels: tuple[str, ...]
     steps: tuple[int, ...]
     source_names: tuple[str | None, ...]
@@ -100,6 +101,7 @@ class Manifest:
             "versions": self.versions,
             "engine": self.engine,
             "identity": self.identity,
+            "columns": self.columns,
             "channels": self.channels,
             "steps": self.steps,
             "regions": self.regions,
@@ -135,6 +137,11 @@ def read_manifest(folder: Folder) -> Manifest | None:
             f"is newer than {FORMAT}; "
             "upgrade ddgk"
         )
+    if number < FORMAT:
+        raise RunError(
+            f"{where} is of format {number}, and this ddgk goes on with runs of format {FORMAT}; "
+            "begin a new run in another folder"
+        )
     try:
         manifest = _manifest(values)
         for number, batch in enumerate(manifest.batches):
@@ -158,9 +165,9 @@ def _manifest(values: dict[str, Any]) -> Manifest:
     names = tuple(values["source_names"])
     steps = tuple(_count(step, least=0) for step in values["steps"])
     regions = _count(values.get("regions", 0), least=0)
-    channels = tuple(values["channels"])
+    columns, channels = tuple(values["columns"]), tuple(values["channels"])
     identity = dict(values["identity"])
-    if not sizes or not channels or not steps or len(names) != len(sizes):
+    if not sizes or not columns or not channels or not steps or len(names) != len(sizes):
         raise ValueError("its sources, channels and steps do not fit together")
     if regions > MOST_REGIONS:
         raise ValueError(f"it has {regions} regions")
@@ -172,7 +179,13 @@ def _manifest(values: dict[str, Any]) -> Manifest:
         raise ValueError("a batch has more rows than graphs")
     if sum(batch.n_rows for batch in batches) + shape.targets * len(batches) > MOST_ROWS:
         raise ValueError("it has more rows than a grid can have")
-    texts = [values["run"], values["created"], *channels, *(batch.sha256 for batch in batches)]
+    texts = [
+        values["run"],
+        values["created"],
+        *columns,
+        *channels,
+        *(batch.sha256 for batch in batches),
+    ]
     texts += [name for name in names if name is not None]
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("a name is not text")
@@ -180,6 +193,7 @@ def _manifest(values: dict[str, Any]) -> Manifest:
         values["run"],
         dict(values["versions"]),
         identity,
+        columns,
         channels,
         steps,
         names,

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.attributes import FAMILIES, Alphabet, Attributes, Family, check_families
-from ddgk.divergence import reported_channels
+from ddgk.columns import source_columns
 from ddgk.encoder import Encoder
 from ddgk.engine.problem import Source, Weights
 from ddgk.errors import DDGKError, LabelError, ModelFileError, ModelNotFoundError, shown
@@ -32,7 +32,7 @@ FORMAT = 1
 class StoredModel:
     """Everything a fitted model is.
 
-    baselines: what eq. 10 subtracts, (n_sources, n_channels, n_readouts).
+    baselines: what eq. 10 subtracts, (n_sources, n_columns).
     """
 
     method: Method
@@ -246,9 +246,11 @@ def _model_from(description: dict[str, Any], arrays: dict[str, NDArray[Any]]) ->
     )
     if not encoders:
         raise ValueError("it has no sources")
-    channels = reported_channels(method, reader.family_names)
+    n_columns = len(source_columns(method, reader.family_names))
     baselines = arrays["baselines"]
-    if baselines.shape != (len(encoders), len(channels), len(method.readouts)):
+    if baselines.ndim == 3:  # written before images: channel and readout apart
+        baselines = baselines.reshape(len(baselines), -1)
+    if baselines.shape != (len(encoders), n_columns):
         raise ValueError(f"baselines of shape {baselines.shape} for {len(encoders)} sources")
     if baselines.dtype != np.float64 or not np.isfinite(baselines).all():
         raise ValueError("baselines must be finite numbers")

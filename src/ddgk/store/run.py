@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.divergence import column_names
+from ddgk.columns import column_names
 from ddgk.errors import ModelFileError, ModelNotFoundError, RunError, RunNotFoundError
 from ddgk.graphs.graph import Graph
 from ddgk.store.files import Folder, LocalFolder, open_folder
@@ -136,7 +136,7 @@ class Run:
     @property
     def columns(self) -> list[str]:
         """Name the columns of a row."""
-        return column_names(self.n_sources, self.channels, self.readouts)
+        return column_names(self.n_sources, self.manifest.columns)
 
     @property
     def names(self) -> list[str | None]:
@@ -193,7 +193,7 @@ class Run:
 
         Returns
         -------
-        array of shape (n_graphs, n_sources * n_channels * n_readouts)
+        array of shape (n_graphs, n_columns)
         """
         return self.read(self.places()[first:last])
 
@@ -214,8 +214,7 @@ class Run:
     def read(self, places: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return these rows of the grid, flattened."""
         plan = self.manifest.plan
-        inner = len(self.channels), len(self.readouts)
-        found = np.empty((len(places), self.n_sources, *inner))
+        found = np.empty((len(places), self.n_sources, len(self.manifest.columns)))
         blocks = places // plan.shape.targets
         for block in np.unique(blocks).tolist():
             chosen = np.flatnonzero(blocks == block)

@@ -60,6 +60,8 @@ class Sizes(NamedTuple):
     block: int  # rows that are taken through the encoder together
     size: int  # q: columns of a factor of A; 0: no factors
     n_samples: int  # entries of a unit that are sampled in a step; 0: all are looked at
+    n_images: int  # how often attention to regions is read
+    n_regions: int
 
 
 class Settings(NamedTuple):
@@ -91,6 +93,7 @@ class SourceArrays(NamedTuple):
     ]  # (K, n_reverse): M = (reverse attention) lift^T, then averaged if it spreads
     by_label: Entries  # Q_u, labels of all families the source has, column by column
     by_unit: Entries  # the same row by row
+    regions: NDArray[np.int64]  # (u_s): which region a unit is in; empty where nobody asks
 
 
 class TargetArrays(NamedTuple):
@@ -132,6 +135,7 @@ class Plan(NamedTuple):
     shares: NDArray[np.float64]  # (last + 1, n_report)
     cost_shares: NDArray[np.float64]  # (last + 1): of the entries' costs; 0 without detail
     detail: bool  # whether the entries' costs are wanted
+    images: NDArray[np.int64]  # (last + 1): which image is read before the step; -1: none
 
 
 class State(NamedTuple):
@@ -192,6 +196,7 @@ class Findings(NamedTuple):
     channels: NDArray[np.float64]  # terms summed over units, (n_report, n_channels) lanes
     shares: NDArray[np.float64]  # the last of them by source unit, (n_channels, u_s) lanes
     step: NDArray[np.float64]  # terms of one step, (n_channels, rows) lanes
+    regional: NDArray[np.float64]  # (n_images, attending_rows, n_regions) lanes
 
 
 class Scratch(NamedTuple):

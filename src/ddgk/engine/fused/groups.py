@@ -211,6 +211,8 @@ class Call:
             block=min(rows, ROWS_ALONE if alone else LARGEST_IN_LANES),
             size=self.training.size,
             n_samples=0 if shifts is None else shifts.n_samples,
+            n_images=len(self.training.images),
+            n_regions=source.n_regions,
         )
         settings = Settings(
             alone=alone,
@@ -285,7 +287,7 @@ class Call:
         shape = (len(self.training.report), 2 + 2 * sizes.n_families)
         sampled = sizes.n_samples > 0
         ends = findings_places(sizes, len(self.training.report), self.detail and not sampled)
-        costs, channels, shares, terms, _ = ends
+        costs, channels, shares, terms, images, end = ends
 
         def of_pairs(array: Any, *inner: int) -> list[Any]:
             by_lane = array.reshape(*inner, LANES)
@@ -295,8 +297,8 @@ class Call:
 
         sums = of_pairs(wide_room[channels:shares], *shape)
         shared = of_pairs(wide_room[shares:terms], shape[1], sizes.n_source_units)
-        if not self.detail:
-            return [Outcome(*found) for found in zip(sums, shared, strict=True)]
+        n_images, n_regions = sizes.n_images, sizes.n_regions
+        regional = wide_room[images:end]
         apart = state_places(sizes, settings)[0]
         attention = room[apart : apart + sizes.attending_rows * sizes.n_source_units * LANES]
         outcomes = []
@@ -313,12 +315,20 @@ class Call:
                     rows = shaped[..., lane]
                 return rows[..., :n, :].astype(np.float64)
 
+            n_attending = attending(problem)
+            by_region = np.empty((n_images, n_attending, n_regions))
+            if by_region.size:
+                by_region = units(regional, n_images, after=n_regions, n=n_attending)
+            if not self.detail:
+                outcomes.append(Outcome(sums[lane], shared[lane], by_region))
+                continue
             outcomes.append(
                 Outcome(
                     sums[lane],
                     shared[lane],
+                    by_region,
                     units(wide_room[:costs], *shape)[..., 0],
-                    units(attention, after=sizes.n_source_units, n=attending(problem)),
+                    units(attention, after=sizes.n_source_units, n=n_attending),
                     None
                     if sampled
                     else units(wide_room[costs:channels], 2, after=sizes.n_nodes)[..., :n_nodes],
@@ -336,4 +346,6 @@ def _plan(training: PairTraining, detail: bool) -> Plan:
         shares[earliest : step + 1, place] = 1 / (step + 1 - earliest)
     cost_shares = shares[:, -1] if detail else np.zeros(last + 1)
     records = np.asarray(shares.any(axis=1))
-    return Plan(last, records, shares, np.ascontiguousarray(cost_shares), detail)
+    images = np.full(last + 1, -1)
+    images[list(training.images)] = np.arange(len(training.images))
+    return Plan(last, records, shares, np.ascontiguousarray(cost_shares), detail, images)

@@ -58,6 +58,7 @@ def pack_source(
         lift=flat(lift, precision),
         by_label=pack_entries(matrix.T, precision),
         by_unit=pack_entries(matrix, precision),
+        regions=np.empty(0, np.int64) if source.regions is None else source.regions,
     )
 
 

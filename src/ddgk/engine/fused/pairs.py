@@ -229,6 +229,23 @@ def share_out(
                 store(shares, at, fma(term, given, load(shares, at)))
 
 
+@compiled
+def attend_regions(
+    attention: Any, regions: Any, out: Any, at: int, n_rows: int, n_regions: int
+) -> None:
+    """out[i, region of j] += P[i, j], column after column, in float64.
+
+    attention: (n_rows, n_columns) lanes; regions: (n_columns); out: from `at` on, (n_rows,
+    n_regions) lanes, 0 to begin with.
+    """
+    n_columns = len(regions)
+    for i in range(n_rows):
+        for j in range(n_columns):
+            place = at + (i * n_regions + regions[j]) * LANES
+            given = widen(load(attention, (i * n_columns + j) * LANES))
+            store(out, place, load(out, place) + given)
+
+
 @entrance
 def train_group(
     sizes: Any,
@@ -266,6 +283,10 @@ def train_group(
     for step in range(plan.last + 1):
         trains = step < plan.last
         records = plan.records[step]
+        if plan.images[step] >= 0:
+            n_rows, n_regions = sizes.attending_rows, sizes.n_regions
+            at = plan.images[step] * n_rows * n_regions * LANES
+            attend_regions(state.attended, source.regions, findings.regional, at, n_rows, n_regions)
         record = (records, plan.cost_shares[step], trains)
         if records:
             clear(findings.step)

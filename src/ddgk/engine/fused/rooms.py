@@ -50,14 +50,16 @@ def state_places(sizes: Sizes, settings: Settings) -> tuple[int, int, int, int]:
     return scores, units, reverse_at, end
 
 
-def findings_places(sizes: Sizes, n_reports: int, detail: bool) -> tuple[int, int, int, int, int]:
-    """Return where the entries' costs, channels, shares and one step's terms begin, and the end."""
+def findings_places(sizes: Sizes, n_reports: int, detail: bool) -> tuple[int, ...]:
+    """Return where costs, channels, shares, one step's terms and images begin, and the end."""
     n_channels = 2 + 2 * sizes.n_families
     costs = n_reports * n_channels * sizes.rows * LANES
     channels = costs + (2 * sizes.rows * sizes.n_nodes * LANES if detail else 0)
     shares = channels + n_reports * n_channels * LANES
     terms = shares + n_channels * sizes.n_source_units * LANES
-    return costs, channels, shares, terms, terms + n_channels * sizes.rows * LANES
+    images = terms + n_channels * sizes.rows * LANES
+    end = images + sizes.n_images * sizes.attending_rows * sizes.n_regions * LANES
+    return costs, channels, shares, terms, images, end
 
 
 def room_needed(sizes: Sizes, settings: Settings, n_labels: tuple[int, int]) -> int:
@@ -98,14 +100,15 @@ def make_state(room: Any, sizes: Any, settings: Any) -> Any:
 @compiled
 def make_findings(wide: Any, sizes: Any, n_reports: int, detail: bool) -> Any:
     """Return what comes out, and room for the terms of one step, all of it 0."""
-    costs, channels, shares, terms, end = _findings_places(sizes, n_reports, detail)
+    costs, channels, shares, terms, images, end = _findings_places(sizes, n_reports, detail)
     wide[:end] = 0
     return Findings(
         wide[:costs],
         wide[costs:channels],
         wide[channels:shares],
         wide[shares:terms],
-        wide[terms:end],
+        wide[terms:images],
+        wide[images:end],
     )
 
 

@@ -112,7 +112,15 @@ def measure_growth(path: str | None, sizes: tuple[int, ...], jobs: int) -> None:
     """Print, and draw, time and memory against nodes."""
     found = []
     for n_nodes in sizes:
-        words = [sys.executable, __file__, "one", "--nodes", str(n_nodes), "--sources", "60,120"]
+        words = [
+            sys.executable,
+            __file__,
+            "one",
+            "--nodes",
+            str(n_nodes),
+            "--sources",
+            "60,140,220,300",
+        ]
         words += ["--jobs", str(jobs), "--json"]
         said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
         found.append(json.loads(said))

@@ -174,10 +174,10 @@ class Sampling(NamedTuple):
     drawn: NDArray[Any]  # and by shift in this step, 0 where it is not drawn, (n_t)
     kept: Entries  # B and the diagonal, row by row
     shifts: NDArray[np.int64]  # (j - i) mod n_t of each kept entry
-    across: NDArray[Any]  # M^T, (K, n_t + WRAP)
+    across: NDArray[Any]  # M^T in tiles, (n_t / TILE, K, SPAN)
     across_slopes: NDArray[Any]
     nodes: NDArray[Any]  # rows of M and of dL/dM in turn, (n_t, 2, K filled up to whole lanes)
-    labels: NDArray[Any]  # C^T, (labels of the target, n_t + WRAP)
+    labels: NDArray[Any]  # C^T in tiles, (n_t / TILE, labels of the target, SPAN)
     facts: NDArray[Any]  # F of a block, (units, as many columns as nodes has)
     facts_slopes: NDArray[Any]
     scores: NDArray[Any]  # of the kept entries of a block: Y, then G
@@ -213,7 +213,7 @@ class Scratch(NamedTuple):
     means: NDArray[Any]  # the same for nodes where it spreads: (LANES node_rows, K)
     means_slopes: NDArray[Any]
     inputs_slopes: NDArray[Any]  # dL/dX_0, (rows, d) lanes
-    attention_slopes: NDArray[Any]  # dL/dP, (rows, u_s) lanes if tied or it gathers, else a block
+    attention_slopes: NDArray[Any]  # dL/dP, (rows, u_s) lanes or a block: see `holds_slopes`
     attended_slopes: NDArray[Any]  # of what attends, where it gathers
     reverse_slopes: NDArray[Any]  # (node_rows, n_reverse) lanes; tied: empty
     scores: NDArray[Any]  # Y of a block, (BLOCK, n_t) lanes

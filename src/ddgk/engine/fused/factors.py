@@ -27,9 +27,17 @@ def multiply_factors(factors: Any, out: Any, first: int, last: int, size: int, s
 
 @compiled
 def train_left(
-    factors: Any, slopes: Any, at: int, weights: Any, rows: Any, size: int, shape: Any, pace: Any
+    factors: Any,
+    slopes: Any,
+    at: int,
+    weights: Any,
+    rows: Any,
+    size: int,
+    shape: Any,
+    trains_right: bool,
+    pace: Any,
 ) -> None:
-    """dL/dV += U^T dL/dA; then Adam on U, its gradient shared among the nodes of a class.
+    """dL/dV += U^T dL/dA if V trains; Adam on U, its gradient shared among the nodes of a class.
 
     slopes: dL/dA of the rows from offset `at` on; weights: (all rows) lanes; rows: (first, last);
     shape: as in `multiply_factors`.
@@ -38,10 +46,10 @@ def train_left(
     n_columns, across = shape
     n_rows, width = last - first, size * LANES
     given = view(slopes, at, across * LANES, LANES)
-    transposed = view(factors.left, first * width, LANES, width)
-    multiply_summed(
-        transposed, given, view(factors.right_slopes, 0, n_columns, 1), size, n_rows, n_columns
-    )
+    if trains_right:
+        transposed = view(factors.left, first * width, LANES, width)
+        summed = view(factors.right_slopes, 0, n_columns, 1)
+        multiply_summed(transposed, given, summed, size, n_rows, n_columns)
     right = view(factors.right, 0, 1, n_columns)
     multiply_shared(
         given, right, view(factors.left_slopes, 0, width, LANES), n_rows, n_columns, size, False

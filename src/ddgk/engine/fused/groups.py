@@ -23,7 +23,7 @@ from ddgk.engine.fused.arrays import (
     TargetArrays,
 )
 from ddgk.engine.fused.lanes import LANES
-from ddgk.engine.fused.large import pack_sampling
+from ddgk.engine.fused.large import Kept, pack_kept, pack_sampling
 from ddgk.engine.fused.packing import (
     pack_alone,
     pack_factors,
@@ -98,8 +98,9 @@ class Call:
         self._targets: dict[tuple[int, ...], tuple[NDArray[Any], TargetArrays]] = {}
         self._bases: dict[tuple[int, int], np.uint64] = {}
         self._joined: dict[tuple[Any, ...], LabelArrays] = {}
+        self._kept: dict[int, Kept] = {}
         self._own, self._laying_out = threading.local(), threading.Lock()
-        self._one_large = threading.Lock()
+        self._one_large, self._large_rooms = threading.Lock(), Rooms(precision)
         families = pairs[0][0].families if pairs else ()
         self.widths = np.array([f.units.shape[1] for f in families], dtype=np.int64)
 
@@ -112,6 +113,7 @@ class Call:
             labels, source_arrays = self._source(source, settings.low_rank)
             units, target_arrays = self._target(problems, group.alone)
             label_arrays = self._labels(units, labels)
+            kept = self._kept_of(problems[0])
         n_labels = int(target_arrays.reverse_starts[-1]), int(label_arrays.attention_starts[-1])
         plan = self.plan if not sizes.n_samples else _plan(self.training, False)
         places = findings_places(sizes, len(self.training.report), plan.detail)
@@ -121,7 +123,7 @@ class Call:
             room[: state_places(sizes, settings)[-1]] = 0
             factors = self._factors(group, sizes)
             shifts = self._shifts(problems[0], self.seeds[group.positions[0]])
-            sampling = pack_sampling(problems[0], shifts, sizes, self.precision)
+            sampling = pack_sampling(kept, shifts, sizes, self.precision)
             if self.training.start == "glorot" and not sizes.size:
                 self._draw(group, sizes, settings, room)
             train_group(
@@ -140,10 +142,10 @@ class Call:
 
     @contextmanager
     def _rooms(self, needed: int) -> Iterator[Rooms]:
-        """Lend the rooms of this thread; large ones, one at a time, and not to keep."""
+        """Lend the rooms of this thread; or the large ones, which all threads share in turn."""
         if needed > LARGE_ROOM:
             with self._one_large:
-                yield Rooms(self.precision)
+                yield self._large_rooms
             return
         if not hasattr(self._own, "rooms"):
             self._own.rooms = Rooms(self.precision)
@@ -171,6 +173,14 @@ class Call:
                 packed = pack_side_by_side(problems, self.training, self.precision)
             self._targets[key] = (units, packed)
         return self._targets[key]
+
+    def _kept_of(self, problem: Problem) -> Kept | None:
+        """Lay out which entries of a sampled target are looked at in every step, once."""
+        if not problem.samples:
+            return None
+        if id(problem) not in self._kept:
+            self._kept[id(problem)] = pack_kept(problem, self.precision)
+        return self._kept[id(problem)]
 
     def _labels(self, units: NDArray[Any], labels: Sequence[NDArray[np.int64]]) -> LabelArrays:
         """Join target and source labels; sources that have the same ones share the result."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +10,36 @@ from numpy.typing import NDArray
 from ddgk.engine.fused.arrays import Entries, Sampling, Sizes, aligned, flat
 from ddgk.engine.fused.lanes import LANES
 from ddgk.engine.fused.packing import no_entries, pack_entries, target_labels
-from ddgk.engine.fused.sampling import WRAP
+from ddgk.engine.fused.sampling import SPAN, TILE
 from ddgk.engine.problem import Problem
 from ddgk.engine.samples import Shifts, kept_entries
 
 
+class Kept(NamedTuple):
+    """What all pairs of a large target share."""
+
+    entries: Entries  # B and the diagonal, row by row
+    shifts: NDArray[np.int64]  # (j - i) mod n_t of each
+    labels: NDArray[Any]  # C^T in tiles
+
+
+def pack_kept(problem: Problem, precision: Any) -> Kept:
+    """Lay out what is looked at in every step, and what nodes carry."""
+    n_nodes = len(problem.node_weights)
+    entries = pack_entries(kept_entries(problem.relation), precision)
+    shifts = (entries.places - np.repeat(np.arange(n_nodes), np.diff(entries.starts))) % n_nodes
+    return Kept(entries, shifts, flat(_labels_across(problem), precision))
+
+
 def pack_sampling(
-    problem: Problem, shifts: Shifts | None, sizes: Sizes, precision: Any
+    target: Kept | None, shifts: Shifts | None, sizes: Sizes, precision: Any
 ) -> Sampling:
     """Lay out shifts and kept entries, and room for a step; None: nothing of it."""
 
     def room(length: int) -> NDArray[Any]:
         return aligned(length, precision=precision)
 
-    if shifts is None:
+    if shifts is None or target is None:
         return Sampling(
             starts=np.zeros((0, 0), dtype=np.int64),
             lengths=np.zeros(0, dtype=np.int64),
@@ -31,7 +47,7 @@ def pack_sampling(
             shifts=np.zeros(0, dtype=np.int64),
             **{name: room(0) for name in Sampling._fields if name not in NUMBERED},
         )
-    kept = pack_entries(kept_entries(problem.relation), precision)
+    kept = target.entries
     stride = -(-sizes.n_known // LANES) * LANES
     in_block, n_nodes = _most_in_a_block(kept, sizes.block * LANES), sizes.n_nodes
     by_sample = shifts.by_sample()
@@ -42,11 +58,11 @@ def pack_sampling(
         columns=flat(np.repeat(by_sample, LANES), precision),
         drawn=room(n_nodes),
         kept=kept,
-        shifts=(kept.places - np.repeat(np.arange(n_nodes), np.diff(kept.starts))) % n_nodes,
-        across=room(sizes.n_known * (n_nodes + WRAP)),
-        across_slopes=room(sizes.n_known * (n_nodes + WRAP)),
+        shifts=target.shifts,
+        across=room(-(-n_nodes // TILE) * sizes.n_known * SPAN),
+        across_slopes=room(-(-n_nodes // TILE) * sizes.n_known * SPAN),
         nodes=room(2 * n_nodes * stride),
-        labels=flat(_labels_across(problem), precision),
+        labels=target.labels,
         facts=room(sizes.block * LANES * stride),
         facts_slopes=room(sizes.block * LANES * stride),
         scores=room(in_block),
@@ -70,11 +86,12 @@ def _most_in_a_block(kept: Entries, n_units: int) -> int:
 
 
 def _labels_across(problem: Problem) -> NDArray[np.float64]:
-    """Return C^T of all labels the target has, its beginning repeated, (labels, n_nodes + WRAP)."""
+    """Return C^T of all labels the target has, in tiles, (tiles, labels, SPAN)."""
     n_nodes = len(problem.node_weights)
     own = [
         family.nodes[:, columns]
         for family, columns in zip(problem.families, target_labels(problem), strict=True)
     ]
-    matrix = np.hstack([np.zeros((n_nodes, 0)), *own]).T
-    return matrix[:, np.arange(n_nodes + WRAP) % n_nodes]
+    matrix = np.hstack([np.zeros((n_nodes, 0)), *own])
+    columns = np.arange(0, n_nodes, TILE)[:, None] + np.arange(SPAN)
+    return np.asarray(matrix[columns % n_nodes].swapaxes(1, 2))

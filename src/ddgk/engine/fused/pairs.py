@@ -18,81 +18,14 @@ from ddgk.engine.fused.attention import (
 )
 from ddgk.engine.fused.compiling import compiled, entrance
 from ddgk.engine.fused.factors import multiply_factors, train_left, train_right
+from ddgk.engine.fused.knowing import know_nodes, know_nodes_back, lift_rows, lift_rows_back
 from ddgk.engine.fused.labels import add_missing, compare_labels, gather_labels, scatter_labels
 from ddgk.engine.fused.lanes import LANES, fill, fma, load, store, widen
 from ddgk.engine.fused.products import multiply_shared, view
 from ddgk.engine.fused.reconstruction import reconstruct_rows, reconstruct_samples
-from ddgk.engine.fused.relayout import (
-    clear,
-    lanes_of,
-    mean_numbers,
-    mean_numbers_back,
-    mean_rows,
-    mean_rows_back,
-    numbers_of,
-)
-from ddgk.engine.fused.rooms import make_findings, make_scratch, make_state
-from ddgk.engine.fused.sampling import begin_step, gather_nodes, spread_nodes
-
-
-@compiled
-def know_nodes(
-    sizes: Any,
-    settings: Any,
-    source: Any,
-    target: Any,
-    reverse: Any,
-    lanes: Any,
-    scratch: Any,
-    sampling: Any,
-) -> None:
-    """Find M, what is known of every node: the reverse attention, or lifted to X_L, or averaged.
-
-    reverse: P of what attends if tied, else (R^T | r); lanes: where it is lifted to, or the same.
-    """
-    known, n_reverse = sizes.n_known, sizes.n_reverse
-    n_rows = sizes.attending_rows if settings.tied else sizes.node_rows
-    if settings.lifted:
-        given = view(reverse, 0, n_reverse * LANES, LANES)
-        lift, out = view(source.lift, 0, 1, n_reverse), view(lanes, 0, known * LANES, LANES)
-        multiply_shared(given, lift, out, n_rows, n_reverse, known, False)
-    if sizes.n_samples > 0:
-        spread_nodes(lanes, sampling, sizes.n_nodes, known)
-    elif settings.alone:
-        numbers_of(lanes, scratch.numbers, n_rows, known)
-    if settings.spreads:
-        clear(scratch.means)
-        mean_numbers(target.spreads, scratch.numbers, scratch.means, known)
-
-
-@compiled
-def know_nodes_back(
-    sizes: Any,
-    settings: Any,
-    source: Any,
-    target: Any,
-    scratch: Any,
-    sampling: Any,
-    lanes: Any,
-    out: Any,
-) -> None:
-    """Take dL/dM back to the gradient of the reverse attention.
-
-    lanes: dL/dM in lanes; out: (n_rows, n_reverse) lanes, the same where M is not lifted.
-    """
-    known, n_reverse = sizes.n_known, sizes.n_reverse
-    n_rows = sizes.attending_rows if settings.tied else sizes.node_rows
-    if settings.spreads:
-        clear(scratch.numbers_slopes)
-        mean_numbers_back(target.spreads, scratch.means_slopes, scratch.numbers_slopes, known)
-    if sizes.n_samples > 0:
-        gather_nodes(sampling, lanes, sizes.n_nodes, known)
-    elif settings.alone:
-        lanes_of(scratch.numbers_slopes, lanes, n_rows, known)
-    if settings.lifted:
-        given, lift = view(lanes, 0, known * LANES, LANES), view(source.lift, 0, n_reverse, 1)
-        lifted = view(out, 0, n_reverse * LANES, LANES)
-        multiply_shared(given, lift, lifted, n_rows, known, n_reverse, False)
+from ddgk.engine.fused.relayout import clear, mean_rows, mean_rows_back
+from ddgk.engine.fused.rooms import first_held, make_findings, make_scratch, make_state
+from ddgk.engine.fused.sampling import begin_step
 
 
 @compiled
@@ -116,13 +49,16 @@ def train_rows(
     records, _, trains = record
     n_rows, n_columns, dimension = last - first, sizes.n_source_units, sizes.dimension
     adds = settings.tied and not settings.gathers
-    held = 0 if adds or settings.gathers else first
+    held = first_held(first, settings)
     at = (first - held) * n_columns * LANES
+    if trains and adds and settings.lifted:
+        lanes, out = scratch.nodes_slopes, scratch.attention_slopes
+        lift_rows_back((first, last, held), sizes, source, lanes, out)
     if trains:
         slopes = view(scratch.inputs_slopes, first * dimension * LANES, dimension * LANES, LANES)
-        out = view(scratch.attention_slopes, at, n_columns * LANES, LANES)
+        added = view(scratch.attention_slopes, at, n_columns * LANES, LANES)
         transposed = view(source.table, 0, 1, dimension)
-        multiply_shared(slopes, transposed, out, n_rows, dimension, n_columns, adds)
+        multiply_shared(slopes, transposed, added, n_rows, dimension, n_columns, adds)
     if sizes.n_families > 0 and (records or settings.trains_labels):
         row = first * n_columns * LANES
         gather_labels(state.attention, row, n_columns, source.by_label, scratch.labels, n_rows)
@@ -138,16 +74,29 @@ def train_rows(
 
 
 @compiled
+def attend_rows(
+    first: int, last: int, sizes: Any, settings: Any, source: Any, state: Any, scratch: Any
+) -> None:
+    """P = softmax(A) of some rows of what attends; and M of them where it is lifted from P."""
+    softmax(state.scores, state.attended, first, last, sizes.n_source_units)
+    if settings.tied and settings.lifted:
+        lift_rows(first, last, sizes, source, state.attended, scratch.nodes)
+
+
+@compiled
 def train_attending(
     rows: Any,
     sizes: Any,
+    settings: Any,
+    source: Any,
     target: Any,
     state: Any,
+    scratch: Any,
     slopes: Any,
     factors: Any,
     pace: Any,
 ) -> None:
-    """Take a step of A, or of U, for some rows of what attends; of A, its softmax too.
+    """Take a step of A, or of U, for some rows of what attends; of A, P and M if tied follow.
 
     rows: (first, last, the first held in slopes); slopes: dL/dP.
     """
@@ -156,21 +105,33 @@ def train_attending(
     if sizes.size == 0:
         trained = (state.scores, state.scores_mean, state.scores_square)
         train_attention(trained, state.attended, slopes, weights, rows, n_columns, pace)
-        softmax(state.scores, state.attended, first, last, n_columns)
+        if not settings.gathers:
+            attend_rows(first, last, sizes, settings, source, state, scratch)
     else:
         score_slopes(state.attended, slopes, rows, n_columns)
         at, shape = (first - held) * n_columns * LANES, (n_columns, n_columns)
-        train_left(factors, slopes, at, weights, (first, last), sizes.size, shape, pace)
+        both = settings.trains_sources
+        train_left(factors, slopes, at, weights, (first, last), sizes.size, shape, both, pace)
 
 
 @compiled
-def attend(sizes: Any, settings: Any, target: Any, state: Any, factors: Any) -> None:
-    """Find A = U V where it has factors, P = softmax(A), and P of units where nodes attend."""
+def attend(
+    sizes: Any,
+    settings: Any,
+    source: Any,
+    target: Any,
+    state: Any,
+    scratch: Any,
+    factors: Any,
+) -> None:
+    """Find A = U V where it has factors, P and M if tied, and P of units where nodes attend."""
     n_rows, n_columns = sizes.attending_rows, sizes.n_source_units
-    if sizes.size > 0:
-        shape = (n_columns, n_columns)
-        multiply_factors(factors, state.scores, 0, n_rows, sizes.size, shape)
-    softmax(state.scores, state.attended, 0, n_rows, n_columns)
+    for first in range(0, n_rows, sizes.block):
+        last = min(first + sizes.block, n_rows)
+        if sizes.size > 0:
+            shape = (n_columns, n_columns)
+            multiply_factors(factors, state.scores, first, last, sizes.size, shape)
+        attend_rows(first, last, sizes, settings, source, state, scratch)
     if settings.gathers:
         mean_rows(target.gathers, state.attended, state.attention, n_columns)
 
@@ -189,7 +150,8 @@ def train_free(
         for row in range(0, n_rows, sizes.block):
             rows = (row, min(row + sizes.block, n_rows))
             at = row * n_columns * LANES
-            train_left(factors, slopes, at, target.node_weights, rows, sizes.size, shape, pace)
+            weights, both = target.node_weights, settings.trains_sources
+            train_left(factors, slopes, at, weights, rows, sizes.size, shape, both, pace)
         if settings.trains_sources:
             train_right(factors, pace)
         multiply_factors(factors, state.reverse, 0, n_rows, sizes.size, shape)
@@ -274,7 +236,7 @@ def train_group(
     if sizes.size > 0 and not settings.tied:
         shape = (sizes.n_reverse - 1, sizes.n_reverse)
         multiply_factors(factors[1], state.reverse, 0, sizes.node_rows, sizes.size, shape)
-    attend(sizes, settings, target, state, factors[0])
+    attend(sizes, settings, source, target, state, scratch, factors[0])
     # Where the gradients of the reverse attention and of M in lanes are: the same unless lifted.
     reverse_slopes = scratch.attended_slopes if settings.gathers else scratch.attention_slopes
     if not settings.tied:
@@ -368,19 +330,38 @@ def train_group(
                 record,
             )
             if trains and not settings.gathers:
-                held = (first, last, 0 if settings.tied else first)
-                slopes = scratch.attention_slopes
-                train_attending(held, sizes, target, state, slopes, factors[0], pace)
+                train_attending(
+                    (first, last, first_held(first, settings)),
+                    sizes,
+                    settings,
+                    source,
+                    target,
+                    state,
+                    scratch,
+                    scratch.attention_slopes,
+                    factors[0],
+                    pace,
+                )
         if trains and settings.gathers:
             slopes, n_columns = scratch.attended_slopes, sizes.n_source_units
             mean_rows_back(target.gathers, scratch.attention_slopes, slopes, n_columns)
             for first in range(0, sizes.attending_rows, sizes.block):
-                held = (first, min(first + sizes.block, sizes.attending_rows), 0)
-                train_attending(held, sizes, target, state, slopes, factors[0], pace)
+                train_attending(
+                    (first, min(first + sizes.block, sizes.attending_rows), 0),
+                    sizes,
+                    settings,
+                    source,
+                    target,
+                    state,
+                    scratch,
+                    slopes,
+                    factors[0],
+                    pace,
+                )
         if trains and (sizes.size > 0 or settings.gathers):
             if sizes.size > 0 and settings.trains_sources:
                 train_right(factors[0], pace)
-            attend(sizes, settings, target, state, factors[0])
+            attend(sizes, settings, source, target, state, scratch, factors[0])
         if records:
             for r in range(n_report):
                 for k in range(n_terms):

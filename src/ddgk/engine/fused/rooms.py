@@ -28,10 +28,17 @@ class Rooms:
     def of_size(self, narrow: int, wide: int) -> tuple[NDArray[Any], NDArray[np.float64]]:
         """Return both, of that many numbers at least; what they hold is left from before."""
         if narrow > len(self.narrow):
+            self.narrow = self.narrow[:0].copy()  # gone before the larger one comes
             self.narrow = aligned(narrow, precision=self.narrow.dtype)
         if wide > len(self.wide):
+            self.wide = self.wide[:0].copy()
             self.wide = aligned(wide, precision=np.float64)
         return self.narrow, self.wide
+
+
+def holds_slopes(settings: Settings) -> bool:
+    """Say whether dL/dP of all rows is held at once, and not of a block."""
+    return settings.gathers or (settings.tied and not settings.lifted)
 
 
 def state_places(sizes: Sizes, settings: Settings) -> tuple[int, int, int, int]:
@@ -67,16 +74,25 @@ def room_needed(sizes: Sizes, settings: Settings, n_labels: tuple[int, int]) -> 
     wide = max(sizes.dimension, sizes.width) + 1
     across = sizes.n_samples if sizes.n_samples > 0 else sizes.n_nodes
     by_block = 2 * (sizes.depth + 1) * wide + 2 * sizes.n_known + 3 * across + sum(n_labels)
-    by_node = 6 * sizes.n_known + sizes.n_reverse
+    by_node = 6 * sizes.n_known + (0 if settings.tied else sizes.n_reverse)
     node_rows = max(sizes.node_rows, sizes.attending_rows)
     lanes = sizes.block * (by_block + sizes.n_source_units) + node_rows * by_node
-    lanes += sizes.rows * (sizes.dimension + sizes.n_source_units)
+    lanes += sizes.rows * sizes.dimension
+    if holds_slopes(settings):
+        lanes += sizes.rows * sizes.n_source_units
     if settings.gathers:
         lanes += sizes.attending_rows * sizes.n_source_units
     return state_places(sizes, settings)[-1] + LANES * lanes + 20 * LINE
 
 
 _state_places, _findings_places = inlined(state_places), inlined(findings_places)
+_holds_slopes = inlined(holds_slopes)
+
+
+@inlined
+def first_held(first: int, settings: Any) -> int:
+    """Return of which row dL/dP comes first where a block that begins with row `first` is held."""
+    return 0 if _holds_slopes(settings) else first
 
 
 @compiled
@@ -141,7 +157,7 @@ def make_scratch(room: Any, sizes: Any, settings: Any, n_labels: Any) -> Any:
     means, at = _take(room, at, sizes.node_rows * known if settings.spreads else 0)
     means_slopes, at = _take(room, at, sizes.node_rows * known if settings.spreads else 0)
     inputs_slopes, at = _take(room, at, rows * sizes.dimension)
-    held = rows if settings.tied or settings.gathers else block
+    held = rows if _holds_slopes(settings) else block
     attention_slopes, at = _take(room, at, held * sizes.n_source_units)
     attending = sizes.attending_rows if settings.gathers else 0
     attended_slopes, at = _take(room, at, attending * sizes.n_source_units)

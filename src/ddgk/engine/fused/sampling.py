@@ -2,20 +2,23 @@
 
 `ddgk.engine.samples` says which. A sampled block has the layout of a block of Y, (rows, samples)
 lanes: unit i in lane l meets node (i + b) mod n in the column of shift b, and the nodes that eight
-lanes meet lie side by side in M^T. Kept entries (edges, diagonal) are taken one by one.
+lanes meet lie side by side in M^T. It is cut into tiles of a few columns, (tiles, rows, SPAN): in
+one piece its rows would be so far apart that each is a miss. Kept entries (edges, diagonal) are
+taken one by one.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ddgk.engine.fused.compiling import compiled
+from ddgk.engine.fused.compiling import compiled, inlined
 from ddgk.engine.fused.functions import exponential, one_more_logarithm, sigmoid
 from ddgk.engine.fused.lanes import LANES, fetch, fill, fma, load, store, where_above
 from ddgk.engine.fused.products import multiply, view
 
 AHEAD = 12  # entries between having a node's row brought near and using it
-WRAP = 2 * LANES  # columns of M^T that are repeated behind the last: a run, and eight lanes
+TILE = 64  # columns of M^T that lie together: what runs of one row after the other meet stays near
+SPAN = TILE + 2 * LANES  # and those of the next tile, repeated: as far as a run of eight lanes goes
 
 
 @compiled
@@ -27,42 +30,72 @@ def begin_step(sampling: Any, step: int, ends: bool) -> None:
             sampling.drawn[sampling.starts[step, r] + b] = 0 * weight if ends else weight
 
 
+@inlined
+def place_in_lanes(node: int, known: int) -> int:
+    """Return where the row of a node begins in (node_rows, known) lanes."""
+    return node // LANES * known * LANES + node % LANES
+
+
+@inlined
+def place_in_tiles(node: int, n_rows: int) -> int:
+    """Return where a node's column begins in tiles of (n_rows, SPAN) numbers."""
+    return node // TILE * n_rows * SPAN + node % TILE
+
+
 @compiled
 def spread_nodes(lanes: Any, sampling: Any, n_nodes: int, known: int) -> None:
-    """Lay M out as M^T with its beginning repeated behind it, and row by row; dL/dM becomes 0.
+    """Lay M out as M^T in tiles, and row by row; dL/dM becomes 0.
 
-    lanes: (node_rows, known) lanes; sampling.across: (known, n_nodes + WRAP); sampling.nodes:
+    lanes: (node_rows, known) lanes; sampling.across: (tiles, known, SPAN); sampling.nodes:
     (n_nodes, 2, known filled up to whole lanes), a row of M and of dL/dM side by side.
     """
     across, nodes = sampling.across, sampling.nodes
-    wide, stride = n_nodes + WRAP, len(nodes) // n_nodes // 2
+    stride = len(nodes) // n_nodes // 2
+    for first in range(0, n_nodes, TILE):
+        tile = place_in_tiles(first, known)
+        for c in range(0, SPAN, LANES):
+            j = first + c
+            if j + LANES <= n_nodes:
+                for k in range(known):
+                    store(across, tile + k * SPAN + c, load(lanes, j * known + k * LANES))
+            else:
+                for lane in range(LANES):
+                    at = place_in_lanes((j + lane) % n_nodes, known)
+                    for k in range(known):
+                        across[tile + k * SPAN + c + lane] = lanes[at + k * LANES]
     for j in range(n_nodes):
-        at = (j // LANES * known) * LANES + j % LANES
+        at = place_in_lanes(j, known)
         for k in range(known):
-            value = lanes[at + k * LANES]
-            across[k * wide + j] = value
-            nodes[2 * j * stride + k] = value
+            nodes[2 * j * stride + k] = lanes[at + k * LANES]
         for k in range(stride):
             nodes[(2 * j + 1) * stride + k] = 0
-    for k in range(known):
-        for j in range(WRAP):
-            across[k * wide + n_nodes + j] = across[k * wide + j % n_nodes]
 
 
 @compiled
 def gather_nodes(sampling: Any, lanes: Any, n_nodes: int, known: int) -> None:
     """Add up dL/dM of samples and of kept entries, in lanes; what no node fills is 0."""
     slopes, nodes = sampling.across_slopes, sampling.nodes
-    wide, stride = n_nodes + WRAP, len(nodes) // n_nodes // 2
+    stride = len(nodes) // n_nodes // 2
     for entry in range(n_nodes // LANES * known * LANES, len(lanes)):
         lanes[entry] = 0
-    for k in range(known):
-        for j in range(WRAP):
-            slopes[k * wide + j % n_nodes] += slopes[k * wide + n_nodes + j]
     for j in range(n_nodes):
-        at = (j // LANES * known) * LANES + j % LANES
+        at = place_in_lanes(j, known)
         for k in range(known):
-            lanes[at + k * LANES] = slopes[k * wide + j] + nodes[(2 * j + 1) * stride + k]
+            lanes[at + k * LANES] = nodes[(2 * j + 1) * stride + k]
+    for first in range(0, n_nodes, TILE):
+        tile = place_in_tiles(first, known)
+        for c in range(0, SPAN, LANES):
+            j = first + c
+            if j + LANES <= n_nodes:
+                for k in range(known):
+                    entry = j * known + k * LANES
+                    added = load(slopes, tile + k * SPAN + c)
+                    store(lanes, entry, load(lanes, entry) + added)
+            else:
+                for lane in range(LANES):
+                    at = place_in_lanes((j + lane) % n_nodes, known)
+                    for k in range(known):
+                        lanes[at + k * LANES] += slopes[tile + k * SPAN + c + lane]
 
 
 @compiled
@@ -75,14 +108,18 @@ def score_samples(
     """
     first, last = rows
     known, n_nodes, n_samples = sizes
-    wide = n_nodes + WRAP
     for i in range(last - first):
         column = 0
         left = view(facts[0], facts[1] + i * facts_step, facts_step, LANES)
         for r in range(len(sampling.lengths)):
             length = sampling.lengths[r]
             at = ((first + i) * LANES + sampling.starts[step, r]) % n_nodes
-            right = view(sampling.across, at, wide, 1)
+            # What the next row will meet there, and its slopes, when the block comes back.
+            ahead = place_in_tiles(min(at + 3 * LANES - 1, n_nodes - 1), known)
+            for k in range(known):
+                fetch(sampling.across, ahead + k * SPAN)
+                fetch(sampling.across_slopes, ahead + k * SPAN)
+            right = view(sampling.across, place_in_tiles(at, known), SPAN, 1)
             result = view(out, (i * n_samples + column) * LANES, n_samples * LANES, LANES)
             multiply(left, right, result, 1, known, length, False)
             column += length
@@ -105,7 +142,6 @@ def score_samples_back(
     """
     first, last = rows
     known, n_nodes, n_samples, n_wanted = sizes
-    wide = n_nodes + WRAP
     for i in range(last - first):
         column = 0
         values, at_values = facts[0], facts[1] + i * facts_step
@@ -113,13 +149,14 @@ def score_samples_back(
         for r in range(len(sampling.lengths)):
             length = sampling.lengths[r]
             at = ((first + i) * LANES + sampling.starts[step, r]) % n_nodes
+            at = place_in_tiles(at, known)
             here = (i * n_samples + column) * LANES
             left = view(slopes, here, n_samples * LANES, LANES)
-            multiply(left, view(sampling.across, at, 1, wide), out, 1, length, n_wanted, r > 0)
+            multiply(left, view(sampling.across, at, 1, SPAN), out, 1, length, n_wanted, r > 0)
             for c in range(length):
                 slope = load(slopes, here + c * LANES)
                 for k in range(known):
-                    entry = k * wide + at + c
+                    entry = k * SPAN + at + c
                     added = load(sampling.across_slopes, entry)
                     value = load(values, at_values + k * LANES)
                     store(sampling.across_slopes, entry, fma(slope, value, added))
@@ -137,23 +174,23 @@ def sample_labels(
     """
     first, last = rows
     n_labels, n_nodes, n_samples = sizes
-    wide = n_nodes + WRAP
     for i in range(last - first):
         column = 0
         for r in range(len(sampling.lengths)):
             length = sampling.lengths[r]
             at = ((first + i) * LANES + sampling.starts[step, r]) % n_nodes
+            at = place_in_tiles(at, n_labels)
             samples = (i * n_samples + column) * LANES
             labels = i * n_labels * LANES
             if back:
                 left = view(given, labels, n_labels * LANES, LANES)
                 result = view(out, samples, n_samples * LANES, LANES)
-                right = view(sampling.labels, at, wide, 1)
+                right = view(sampling.labels, at, SPAN, 1)
                 multiply(left, right, result, 1, n_labels, length, False)
             else:
                 left = view(given, samples, n_samples * LANES, LANES)
                 result = view(out, labels, n_labels * LANES, LANES)
-                right = view(sampling.labels, at, 1, wide)
+                right = view(sampling.labels, at, 1, SPAN)
                 multiply(left, right, result, 1, length, n_labels, r > 0)
             column += length
 
@@ -191,6 +228,7 @@ def score_kept(facts: Any, facts_step: int, sampling: Any, rows: Any, known: int
             ahead = places[min(e + AHEAD, n_kept)] * 2 * stride
             for line in range(0, 2 * stride, 2 * LANES):
                 fetch(nodes, ahead + line)
+            fetch(sampling.drawn, sampling.shifts[min(e + AHEAD, n_kept)])
             total = fill(nodes, 0.0)
             other = places[e] * 2 * stride
             for k in range(0, stride, LANES):

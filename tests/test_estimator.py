@@ -31,14 +31,31 @@ STARS = [nx.star_graph(n) for n in range(4, 12)]
 def test_shape_and_names():
     model = DDGK(**QUICK)
     found = model.fit_transform(GRAPHS)
-    assert found.shape == (8, 2 * 12 * (2 + 3))
+    assert found.shape == (8, 2 * (12 * 2 + 2 * 2 * 6))
     names = model.get_feature_names_out()
-    assert len(names) == len(set(names)) == 120
+    assert len(names) == len(set(names)) == 96
     assert names[0] == "source0/edges/1"
-    assert names[-1] == "source1/edge_labels.reverse.sum/region2"
+    assert names[-1] == "source1/image5.sum/2.2"
     assert (model.channels_[0], model.steps_) == ("edges", (1, 5))
-    assert model.readouts_ == ("1", "5", "region0", "region1", "region2")
+    assert model.readouts_ == ("1", "5")
     assert [GRAPHS[i] for i in model.source_indices_] == model.sources_
+
+
+def test_without_images_the_end_is_split_by_region():
+    model = DDGK(**QUICK, images=0)
+    rows = model.fit_transform(GRAPHS)
+    assert rows.shape == (8, 2 * 12 * (2 + 3))
+    assert model.get_feature_names_out()[-1] == "source1/edge_labels.reverse.sum/region2"
+    assert model.readouts_ == ("1", "5", "region0", "region1", "region2")
+    grid = model.by_channel(rows)
+    np.testing.assert_array_equal(grid.reshape(8, -1), rows)
+    np.testing.assert_allclose(grid[..., 2:].sum(-1), grid[..., 1], atol=1e-4)
+
+
+def test_rows_by_channel_are_those_that_transform_returns():
+    model = DDGK(**QUICK).fit(GRAPHS)
+    with pytest.raises(ParameterError, match=r"rows must be \(n_graphs, 96\)"):
+        model.by_channel(np.zeros((2, 95)))
 
 
 def test_parameters_are_kept_as_given_and_cloned():
@@ -51,7 +68,7 @@ def test_parameters_are_kept_as_given_and_cloned():
     assert not hasattr(clone(model), "sources_")
     assert set(inspect.signature(DDGK).parameters) == set(model.get_params())
     model.set_params(n_sources=1)
-    assert model.fit_transform(GRAPHS).shape[1] == 1 * 8 * (2 + 3)
+    assert model.fit_transform(GRAPHS).shape[1] == 1 * (8 * 2 + 2 * 2 * 6)
 
 
 def test_fit_neither_changes_nor_keeps_the_input():
@@ -103,7 +120,7 @@ def test_pandas_output():
     pytest.importorskip("pandas", reason="frames need pandas")
     frame = DDGK(**QUICK).set_output(transform="pandas").fit_transform(GRAPHS)
     assert list(frame.columns)[:1] == ["source0/edges/1"]
-    assert frame.shape == (8, 120)
+    assert frame.shape == (8, 96)
 
 
 def test_pipeline_cross_validation_and_search():

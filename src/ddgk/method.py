@@ -158,10 +158,9 @@ class Method:
             if getattr(self, name) not in allowed:
                 listed = ", ".join(map(repr, allowed))
                 raise ParameterError(f"{name} must be one of {listed}, not {getattr(self, name)!r}")
-        for name in ("dimension", "depth", "window", "samples"):
+        widths = () if self.width is None else ("width",)
+        for name in ("dimension", "depth", "window", "samples", *widths):
             _require(name, getattr(self, name), int, minimum=1)
-        if self.width is not None:
-            _require("width", self.width, int, minimum=1)
         whole = ("encoder_epochs", "encoder_patience", "attention_size", "sampled_above")
         for name in (*whole, "regions", "images"):
             _require(name, getattr(self, name), int, minimum=0)
@@ -261,11 +260,7 @@ class Method:
 
     @property
     def relations(self) -> tuple[str, ...]:
-        """Name all relations.
-
-        >>> Method(relation=["closeness", "edge_to_nodes"]).relations
-        ('closeness', 'edge_to_nodes')
-        """
+        """Name all relations."""
         return (self.relation,) if isinstance(self.relation, str) else self.relation
 
     @property
@@ -279,11 +274,7 @@ class Method:
 
     @property
     def split_regions(self) -> int:
-        """Return into how many regions the last report is split: into none where images are read.
-
-        >>> Method(images=0).split_regions, Method().split_regions
-        (16, 0)
-        """
+        """Return into how many regions the last report is split: into none beside images."""
         return 0 if self.images else self.regions
 
     @property

@@ -32,6 +32,7 @@ OPTIONS = {
     "rate": [0.01],
     "window": [3],
     "regions": [0, 2],
+    "images": [0, 1],
     "attention_size": [3],
     "sampled_above": [3],
     "coefficients": [0.0, 2.0, {"node_labels": 1.0}],
@@ -124,7 +125,7 @@ def test_explanations_add_up_for_every_combination(relation, scores, reverse, st
 def assert_explanations_add_up(model, found):
     grid, regions = np.split(model.by_channel(found), [len(model.steps_)], axis=-1)
     one_way = model.method_.baseline != "target" and not model.method_.symmetric
-    if model.method_.regions and one_way:
+    if model.method_.split_regions and one_way:
         scale = max(1.0, float(np.abs(grid).max()))
         assert np.abs(regions.sum(-1) - grid[..., -1]).max() < 1e-5 * scale
     for target, source in ((1, 0), (0, 1)):

@@ -49,9 +49,7 @@ def flip(path, place=None):
 )
 def test_a_damaged_chunk_is_named_and_alone_computed_again(copy, example, damage):
     damage(copy / "divergences" / "c.2.0.0")
-    with pytest.raises(
-        RunError, match=r"tile 2 \(.*c\.2\.0\.0\.0\) is damaged.*ddgk status --repair"
-    ):
+    with pytest.raises(RunError, match=r"tile 2 \(.*c\.2\.0\.0\) is damaged.*ddgk status --repair"):
         example.model.transform(example.graphs, run=copy)
     untouched = example.model.transform(example.graphs[:0] or example.graphs, run=None)
     np.testing.assert_array_equal(untouched, example.expected)
@@ -147,7 +145,8 @@ def forge(copy, change):
         lambda m: m["batches"][0].update(n_graphs=50, n_rows=50),
         lambda m: m["batches"][0].update(sha256="../../etc/passwd"),
         lambda m: m.update(channels=[]),
-        lambda m: m.update(channels=["a"] * 1000),
+        lambda m: m.update(columns=[]),
+        lambda m: m.update(columns=["a"] * 1000),
         lambda m: m.update(steps=[-1]),
         lambda m: m.update(source_sizes=[5]),
         lambda m: m["identity"].update(sources=[]),

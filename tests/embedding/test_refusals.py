@@ -38,15 +38,15 @@ def test_another_configuration_is_refused_and_nothing_touched(
 
 
 def test_a_run_from_before_a_parameter_goes_on(make, example, tmp_path):
-    make(regions=0).fit_transform(example.graphs, run=tmp_path)
+    make(regions=0, images=0).fit_transform(example.graphs, run=tmp_path)
     path = tmp_path / "manifest.json"
     manifest = json.loads(path.read_text())
     for name in BEFORE:
         del manifest["identity"]["method"][name]
     path.write_text(json.dumps(manifest))
-    make(regions=0).fit_transform(example.graphs, run=tmp_path)
+    make(regions=0, images=0).fit_transform(example.graphs, run=tmp_path)
     with pytest.raises(RunError, match=r"encoder_drop is 0\.0 there and 0\.5 here"):
-        make(regions=0, encoder_drop=0.5).fit_transform(example.graphs, run=tmp_path)
+        make(regions=0, images=0, encoder_drop=0.5).fit_transform(example.graphs, run=tmp_path)
 
 
 def test_another_engine_another_model_and_other_graphs_are_refused(make, example, tmp_path):
@@ -78,15 +78,18 @@ def test_a_newer_manifest_and_a_newer_version_are_named(make, example, tmp_path)
     make().fit_transform(example.graphs, run=tmp_path)
     path = tmp_path / "manifest.json"
     manifest = json.loads(path.read_text())
-    path.write_text(json.dumps(manifest | {"format": 2, "versions": {"ddgk": "9.1"}}))
+    path.write_text(json.dumps(manifest | {"format": 3, "versions": {"ddgk": "9.1"}}))
     for call in (
         lambda: make().fit_transform(example.graphs, run=tmp_path),
         lambda: ddgk.open_run(tmp_path),
     ):
         with pytest.raises(
-            RunError, match=r"by ddgk 9\.1, whose format 2 is newer than 1; upgrade"
+            RunError, match=r"by ddgk 9\.1, whose format 3 is newer than 2; upgrade"
         ):
             call()
+    path.write_text(json.dumps(manifest | {"format": 1}))
+    with pytest.raises(RunError, match=r"is of format 1, .* begin a new run in another folder"):
+        ddgk.open_run(tmp_path)
     path.write_text(json.dumps(manifest | {"versions": {"ddgk": "0.0.1"}}))
     make().fit_transform(example.graphs, run=tmp_path)  # what is finished can be read
     (tmp_path / "divergences" / "c.0.0.0").unlink()

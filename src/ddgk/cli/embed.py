@@ -101,11 +101,11 @@ def embed(
         ),
     ] = None,
     regions: Annotated[
-        int | None, at_least(0, "Into how many regions of a source the end is split.")
+        int | None, at_least(0, "How many regions of a source are told apart.")
     ] = None,
     images: Annotated[
         int | None,
-        at_least(0, "How often a graph's edges are read as they lie between regions of a source."),
+        at_least(0, "How often it is read which regions meet around the nodes of a graph."),
     ] = None,
     attention_size: Annotated[
         int | None,

@@ -18,7 +18,7 @@ from ddgk.datasets import Dataset
 from ddgk.evaluation.classification import Row, Setting, classify, scaled
 from ddgk.evaluation.comparison import paired
 from ddgk.evaluation.results import Results, Table
-from ddgk.method import CURVE, N_REGIONS
+from ddgk.method import CURVE, N_IMAGES, N_REGIONS
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ LADDER = (
     Step("few fast steps", {"curve": CURVE[-1:], "rate": 0.15}),
     Step("a tied reverse attention", {"reverse": "tied"}),
     Step("the curve of the loss", {"curve": CURVE}),
-    Step("regions of the sources: the default", {"regions": N_REGIONS}),
+    Step("by region of the source", {"regions": N_REGIONS}),
+    Step("images in place of that: the default", {"images": N_IMAGES}),
 )
 # Each on its own, from the default preset.
 ALTERNATIVES = (
@@ -53,6 +54,8 @@ ALTERNATIVES = (
     Step("the target's own baseline (eq. 10)", {"baseline": "target"}),
     Step("sums only", {"reduction": "sum"}),
     Step("the last step only", {"curve": CURVE[-1:]}),
+    Step("images at the end only", {"images": 1}),
+    Step("8 regions", {"regions": 8}),
     Step("attention of size 16", {"attention_size": 16}),
 )
 SOURCES = (4, 8, 16, 64)

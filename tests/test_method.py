@@ -107,7 +107,7 @@ def test_json_round_trip(preset):
 
 def test_files_from_before_a_parameter_did_what_was_done_then():
     old = {name: value for name, value in Method().as_json().items() if name not in BEFORE}
-    assert Method.from_json(old) == Method(regions=0)
+    assert Method.from_json(old) == Method(regions=0, images=0)
     training = Method.from_json(old).encoder_training
     assert (training.drop, training.decay, training.patience) == (0, 0, 0)
 

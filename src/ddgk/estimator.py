@@ -224,7 +224,7 @@ reduction, output, baseline, symmetric, precision
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     run = model.embed_into(folder, (networkx.cycle_graph(n) for n in range(3, 9)))
         ...     print(run.n_graphs, [block.shape for block in run.blocks()])
-        6 [(6, 200)]
+        6 [(6, 1160)]
         """
         self.check_fitted()
         return self._embed_into(run, stream_graphs(X, policies=self._policies()), add, if_busy)
@@ -251,8 +251,8 @@ reduction, output, baseline, symmetric, precision
         >>> graphs = [networkx.cycle_graph(5), networkx.star_graph(4)]
         >>> model = ddgk.DDGK(encoder_epochs=100, random_state=0).fit(graphs)
         >>> why = model.explain(networkx.path_graph(4), source=1)
-        >>> row = model.transform([networkx.path_graph(4)]).reshape(2, 4, 9 + 16)
-        >>> bool(abs(why.nodes.sum(-1) - why.baseline - row[1, :, :9]).max() < 1e-9)
+        >>> found = model.by_channel(model.transform([networkx.path_graph(4)]))[0, 1]
+        >>> bool(abs(why.nodes.sum(-1) - why.baseline - found).max() < 1e-9)
         True
         """
         encoder, scorer = self._encoder(source), self._scorer()

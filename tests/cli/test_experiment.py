@@ -94,9 +94,9 @@ def test_tune_without_optuna_says_what_to_install(fails, tu_set, monkeypatch):
 
 def test_ablation_and_invariance(run, tu_set, folder):
     shown = run("experiment", "ablation", tu_set, *QUICK, "-o", "a.json", "-o", "a.md").stdout
-    assert "regions of the sources: the default" in shown
+    assert "images in place of that: the default" in shown
     tables = json.loads((folder / "a.json").read_text())["tables"]
-    assert [len(table["rows"]) for table in tables] == [9, 15]
+    assert [len(table["rows"]) for table in tables] == [10, 17]
     run("experiment", "invariance", tu_set, tu_set, "--graphs", 4, "--sources", 2, "-o", "i.json")
     (table,) = json.loads((folder / "i.json").read_text())["tables"]
     assert [row[:3] for row in table["rows"]] == [["TOY", "4", "0"]] * 2

@@ -93,7 +93,12 @@ def cluster_families(**changes: Any) -> tuple[Clustering, float]:
     from ddgk.kernel import Statistics, distances
 
     graphs, families = make_families()
-    chosen: dict[str, Any] = {"n_sources": len(graphs), "curve": 60, "families": "none"}
+    chosen: dict[str, Any] = {
+        "n_sources": len(graphs),
+        "curve": 60,
+        "images": 0,
+        "families": "none",
+    }
     model = DDGK(random_state=0, **(chosen | changes))
     embedding = model.fit_transform(graphs)
     apart = distances(Statistics.of(embedding).standardise(embedding))

@@ -180,7 +180,7 @@ def check_result(result: Any) -> str | None:
     if isinstance(result, DDGK):
         # Any text may be fitted and saved; only files of graphs are held to UTF-8.
         graphs = [graph.replace(name=None, node_names=None) for graph in result.sources_]
-        shape = (len(graphs), len(result.channels_), len(result.readouts_))
+        shape = (len(graphs), len(result.columns_))
         baselines = result._model.baselines
         if not graphs or baselines.shape != shape or not np.isfinite(baselines).all():
             return "a model without sources, or with baselines that do not fit"

@@ -31,11 +31,11 @@ STARS = [nx.star_graph(n) for n in range(4, 12)]
 def test_shape_and_names():
     model = DDGK(**QUICK)
     found = model.fit_transform(GRAPHS)
-    assert found.shape == (8, 2 * (12 * 2 + 2 * 2 * 6))
+    assert found.shape == (8, 2 * (12 * 2 + 2 * 2 * 128))
     names = model.get_feature_names_out()
     assert len(names) == len(set(names)) == 96
     assert names[0] == "source0/edges/1"
-    assert names[-1] == "source1/image5.sum/2.2"
+    assert names[-1] == "source1/image5.sum/127"
     assert (model.channels_[0], model.steps_) == ("edges", (1, 5))
     assert model.readouts_ == ("1", "5")
     assert [GRAPHS[i] for i in model.source_indices_] == model.sources_

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ddgk.engine.images import image_names
+from ddgk.engine.images import N_WAVES
 from ddgk.errors import ParameterError
 from ddgk.method import Method
 
@@ -44,8 +44,9 @@ def reported_channels(method: Method, families: Iterable[str]) -> list[str]:
 def source_columns(method: Method, families: Iterable[str]) -> list[str]:
     """Name what a source says of a target: channel and readout, then images.
 
-    >>> source_columns(Method(curve=(3,), regions=1, images=1, output="total"), [])
-    ['total/3', 'total.sum/3', 'image3/0.0', 'image3.sum/0.0']
+    >>> names = source_columns(Method(curve=(3,), images=1, output="total"), [])
+    >>> names[:3], names[-1]
+    (['total/3', 'total.sum/3', 'image3/0'], 'image3.sum/127')
     """
     if len(method.relations) > 1:
         alone = source_columns(method.changed(relation=method.relations[0]), families)
@@ -55,7 +56,7 @@ def source_columns(method: Method, families: Iterable[str]) -> list[str]:
     images = [f"image{step}{ending}" for ending in endings for step in method.image_steps]
     return [
         *(f"{channel}/{readout}" for channel in channels for readout in method.readouts),
-        *(f"{image}/{name}" for image in images for name in image_names(method.regions)),
+        *(f"{image}/{wave}" for image in images for wave in range(N_WAVES)),
     ]
 
 

@@ -2,8 +2,8 @@
 
 D' is how badly a target is reconstructed through a source's encoder; D subtracts a baseline
 (paper eq. 9 and 10). A row of columns belongs to a target and a source: every channel after every
-step of the curve, the last time also by region of the source; then what the target's relation looks
-like from there (`ddgk.engine.images`). Arrays have the axes (target, source, column).
+step of the curve, the last time also by region of the source; then what the target
+looks like from there (`ddgk.engine.images`). Arrays have the axes (target, source, column).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ddgk.columns import channel_places, reported_channels, source_columns
 from ddgk.encoder import Encoder, train_encoders
-from ddgk.engine.images import carry_relation
+from ddgk.engine.images import draw_waves, read_images
 from ddgk.engine.problem import Engine, Outcome, Source
 from ddgk.errors import NonFiniteLossError
 from ddgk.graphs.graph import Graph, at_position, describe
@@ -103,6 +103,7 @@ class Scorer:
         soft = n_regions > 0 and any(reading.entropies.any() for reading in readings)
         outcomes = self.train(readings, encoders, pairs, detail=soft)
         within = [_membership(encoder, n_regions) for encoder in encoders]
+        waves = [draw_waves(encoder.seed, self.method.regions) for encoder in encoders]
         losses = np.empty((len(pairs), len(self.columns)))
         n_losses = self.places.size
         for place, (t, _) in enumerate(pairs):
@@ -112,9 +113,10 @@ class Scorer:
             terms, entropies = _by_readout(readings[t], found)
             reported = np.moveaxis(self.reported(terms, entropies, readings[t]), -1, 0)
             losses[own, :n_losses] = reported.reshape(len(own), -1)
-            regional = np.concatenate([outcome.regional for outcome, _ in found])
-            images = carry_relation(readings[t].problem, regional).reshape(len(own), -1)
-            losses[own, n_losses:] = self._reduced(images, readings[t])
+            if self.method.image_steps:
+                seen = ((outcomes[place].regional, waves[pairs[place][1]]) for place in own)
+                images = read_images(readings[t].problem, seen).reshape(len(own), -1)
+                losses[own, n_losses:] = self._reduced(images, readings[t])
         return losses
 
     @property

@@ -18,7 +18,7 @@ from ddgk.errors import ParameterError
 from ddgk.relations import RELATIONS
 
 CURVE = (1, 2, 3, 5, 8, 12, 20, 35, 60)
-N_REGIONS, MOST_REGIONS = 16, 256  # an image has as many numbers as pairs of them
+N_REGIONS, MOST_REGIONS = 16, 256
 N_IMAGES, MOST_IMAGES, BETWEEN_IMAGES = 2, 8, 3
 MOST_SIZE = 4096  # of attention; beyond, products are larger than the matrix of most pairs
 SAMPLED_ABOVE, SAMPLES = 6000, 64  # nodes; entries of each in a step

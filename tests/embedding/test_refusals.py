@@ -78,13 +78,13 @@ def test_a_newer_manifest_and_a_newer_version_are_named(make, example, tmp_path)
     make().fit_transform(example.graphs, run=tmp_path)
     path = tmp_path / "manifest.json"
     manifest = json.loads(path.read_text())
-    path.write_text(json.dumps(manifest | {"format": 3, "versions": {"ddgk": "9.1"}}))
+    path.write_text(json.dumps(manifest | {"format": 4, "versions": {"ddgk": "9.1"}}))
     for call in (
         lambda: make().fit_transform(example.graphs, run=tmp_path),
         lambda: ddgk.open_run(tmp_path),
     ):
         with pytest.raises(
-            RunError, match=r"by ddgk 9\.1, whose format 3 is newer than 2; upgrade"
+            RunError, match=r"by ddgk 9\.1, whose format 4 is newer than 3; upgrade"
         ):
             call()
     path.write_text(json.dumps(manifest | {"format": 1}))

@@ -105,7 +105,7 @@ def embed(
     ] = None,
     images: Annotated[
         int | None,
-        at_least(0, "How often it is read which regions meet around the nodes of a graph."),
+        at_least(0, "How often it is read what nodes of a graph see in a source."),
     ] = None,
     attention_size: Annotated[
         int | None,

@@ -32,6 +32,7 @@ from ddgk.evaluation.representations import Columns, Learner, Representation, Un
 from ddgk.evaluation.results import Results, Table
 from ddgk.method import Method, preset_method
 from ddgk.store import write_atomically
+from ddgk.store.manifest import FORMAT
 
 PROTOCOLS = ("nested", "paper", "authors-code")
 MANY_GRAPHS = 1000
@@ -291,7 +292,7 @@ def _key(name: str, dataset: Dataset, setting: Setting, *, embedding: bool = Fal
     """Return a name for a row's file, or an embedding's folder, that nothing else has."""
     about: dict[str, Any] = {"name": name, "graphs": dataset.fingerprint, "seed": setting.seed}
     if "ddgk" in name.split("+"):
-        about["sources"] = setting.n_sources
+        about["format"], about["sources"] = FORMAT, setting.n_sources
         about["method"] = setting.method.as_json()
     if not embedding:
         about["repeats"] = setting.repeats_for(len(dataset.graphs))

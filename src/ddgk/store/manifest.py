@@ -22,7 +22,7 @@ from ddgk.method import MOST_REGIONS, readout_names
 from ddgk.store.files import Folder, naming_damage
 from ddgk.tiling import Plan, TileShape
 
-FORMAT = 2  # 1 had a grid of four axes, channel and step apart
+FORMAT = 3  # 1 had a grid of four axes, channel and step apart; 2 had other images
 NAME = "manifest.json"
 LARGEST = 1 << 26  # bytes; a manifest of a million graphs and a thousand sources has far fewer
 MOST_ROWS = 1 << 26

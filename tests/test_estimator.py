@@ -33,7 +33,7 @@ def test_shape_and_names():
     found = model.fit_transform(GRAPHS)
     assert found.shape == (8, 2 * (12 * 2 + 2 * 2 * 128))
     names = model.get_feature_names_out()
-    assert len(names) == len(set(names)) == 96
+    assert len(names) == len(set(names)) == 1072
     assert names[0] == "source0/edges/1"
     assert names[-1] == "source1/image5.sum/127"
     assert (model.channels_[0], model.steps_) == ("edges", (1, 5))
@@ -54,7 +54,7 @@ def test_without_images_the_end_is_split_by_region():
 
 def test_rows_by_channel_are_those_that_transform_returns():
     model = DDGK(**QUICK).fit(GRAPHS)
-    with pytest.raises(ParameterError, match=r"rows must be \(n_graphs, 96\)"):
+    with pytest.raises(ParameterError, match=r"rows must be \(n_graphs, 1072\)"):
         model.by_channel(np.zeros((2, 95)))
 
 
@@ -68,7 +68,7 @@ def test_parameters_are_kept_as_given_and_cloned():
     assert not hasattr(clone(model), "sources_")
     assert set(inspect.signature(DDGK).parameters) == set(model.get_params())
     model.set_params(n_sources=1)
-    assert model.fit_transform(GRAPHS).shape[1] == 1 * (8 * 2 + 2 * 2 * 6)
+    assert model.fit_transform(GRAPHS).shape[1] == 1 * (8 * 2 + 2 * 2 * 128)
 
 
 def test_fit_neither_changes_nor_keeps_the_input():
@@ -120,7 +120,7 @@ def test_pandas_output():
     pytest.importorskip("pandas", reason="frames need pandas")
     frame = DDGK(**QUICK).set_output(transform="pandas").fit_transform(GRAPHS)
     assert list(frame.columns)[:1] == ["source0/edges/1"]
-    assert frame.shape == (8, 96)
+    assert frame.shape == (8, 1072)
 
 
 def test_pipeline_cross_validation_and_search():

@@ -94,7 +94,7 @@ reduction, output, baseline, symmetric, precision
     >>> graphs += [networkx.star_graph(n) for n in (4, 5, 6)]
     >>> model = ddgk.DDGK(n_sources=2, encoder_epochs=100, random_state=0)
     >>> model.fit_transform(graphs).shape
-    (6, 1160)
+    (6, 1096)
     >>> model.get_feature_names_out()[:2].tolist()
     ['source0/edges/1', 'source0/edges/2']
     """
@@ -224,7 +224,7 @@ reduction, output, baseline, symmetric, precision
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     run = model.embed_into(folder, (networkx.cycle_graph(n) for n in range(3, 9)))
         ...     print(run.n_graphs, [block.shape for block in run.blocks()])
-        6 [(6, 1160)]
+        6 [(6, 1096)]
         """
         self.check_fitted()
         return self._embed_into(run, stream_graphs(X, policies=self._policies()), add, if_busy)

@@ -18,7 +18,7 @@ def test_numbers_are_those_of_the_library(run, rings):
         assert found["columns"].tolist() == model.get_feature_names_out().tolist()
         assert found["names"].tolist() == ["ring-4", "ring-5", "ring-6", "ring-10"]
         assert "classes" not in found
-    assert said.startswith("x.npz: 4 graphs x 1104 columns, in ")
+    assert said.startswith("x.npz: 4 graphs x 1040 columns, in ")
     assert said.endswith(" pairs/s\n")
     assert said.count("\n") == 1
 

@@ -33,7 +33,7 @@ def test_status_says_how_far_a_run_is(run, finished, folder):
 def test_status_of_what_is_no_run(fails, folder):
     assert "not a run folder: it has no manifest.json" in fails("status", folder)
     (folder / "manifest.json").write_text(json.dumps({"format": 7, "versions": {"ddgk": "3.0"}}))
-    assert "by ddgk 3.0, whose format 7 is newer than 2; upgrade ddgk" in fails("status", folder)
+    assert "by ddgk 3.0, whose format 7 is newer than 3; upgrade ddgk" in fails("status", folder)
 
 
 def test_verify_finds_a_flipped_byte_and_repair_mends_it(run, finished, folder, rings):
@@ -68,7 +68,7 @@ def test_the_same_command_again_returns_what_is_there(run, rings, folder):
         out = f"x{suffix}"
         words = ("embed", rings, "--run", "kept", "-o", out, *QUICK)
         said = run(*words).stdout
-        assert said.startswith(f"{out}: 4 graphs x 1104 columns, in ")
+        assert said.startswith(f"{out}: 4 graphs x 1040 columns, in ")
         assert said.endswith("kept in kept\n")
         before = (folder / out).read_bytes()
         run(*words)

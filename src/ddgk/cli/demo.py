@@ -84,21 +84,15 @@ def demo(
 def cluster_families(**changes: Any) -> tuple[Clustering, float]:
     """Embed families of mutants, cluster them, and compare the clusters with the families.
 
-    As in the paper every graph is a source too, and what counts is the divergence that is left
-    when training ends: the first steps see little but how dense a graph is, and here all are alike.
-    The number beside is the index that counting nodes and edges would give.
+    As in the paper every graph is a source too. The number beside is the index that counting nodes
+    and edges would give.
     """
     from ddgk.estimator import DDGK
     from ddgk.evaluation.clustering import cluster, describe_by_counts
     from ddgk.kernel import Statistics, distances
 
     graphs, families = make_families()
-    chosen: dict[str, Any] = {
-        "n_sources": len(graphs),
-        "curve": 60,
-        "images": 0,
-        "families": "none",
-    }
+    chosen: dict[str, Any] = {"n_sources": len(graphs), "families": "none"}
     model = DDGK(random_state=0, **(chosen | changes))
     embedding = model.fit_transform(graphs)
     apart = distances(Statistics.of(embedding).standardise(embedding))

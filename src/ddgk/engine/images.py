@@ -52,21 +52,19 @@ def read_images(problem: Problem, regional: Iterable[tuple[Array, Array]]) -> Ar
     and its waves.
     """
     related: Any = sparse.csr_array(problem.relation)
+    rows = (
+        related.indptr.astype(np.int64),
+        related.indices.astype(np.int64),
+        related.data.astype(np.float64),
+    )
+    unit_weights = np.asarray(problem.unit_weights, dtype=np.float64)
+    node_weights = np.asarray(problem.node_weights, dtype=np.float64)
     images = []
     for attention, waves in regional:
         found = np.zeros((len(attention), waves.shape[1]))
-        if found.size:
-            _add_waves(
-                related.indptr.astype(np.int64),
-                related.indices.astype(np.int64),
-                related.data.astype(np.float64),
-                np.asarray(problem.unit_weights, dtype=np.float64),
-                np.asarray(problem.node_weights, dtype=np.float64),
-                _means_of_rows(problem.gathers, attention),
-                _means_of_rows(problem.spreads, attention),
-                waves,
-                found,
-            )
+        units = _means_of_rows(problem.gathers, attention)
+        nodes = _means_of_rows(problem.spreads, attention)
+        _add_waves(*rows, unit_weights, node_weights, units, nodes, waves, found)
         images.append(found)
     return np.stack(images)
 

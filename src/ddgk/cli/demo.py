@@ -31,7 +31,9 @@ N_STEPS = 4
 def demo(
     out: Annotated[Path, typer.Option(help="The folder for the figures.")] = Path("ddgk-demo"),
 ) -> None:
-    """Show what ddgk does: no data, no network, less than a minute.
+    """Show what ddgk does: no data, no network, ten seconds.
+
+    The first time on a machine kernels are compiled before, which takes a minute or two.
 
     A barbell is matched with a shuffled copy of itself, first by its structure alone, then with
     labels. Then graphs of six families are clustered without being told what they are.

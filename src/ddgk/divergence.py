@@ -2,8 +2,8 @@
 
 D' is how badly a target is reconstructed through a source's encoder; D subtracts a baseline
 (paper eq. 9 and 10). A row of columns belongs to a target and a source: every channel after every
-step of the curve, the last time also by region of the source; then what the target
-looks like from there (`ddgk.engine.images`). Arrays have the axes (target, source, column).
+step of the curve, the last time also by region of the source; then what the target looks like from
+there (`ddgk.engine.images`). Arrays have the axes (target, source, column).
 """
 
 from __future__ import annotations
@@ -103,7 +103,6 @@ class Scorer:
         soft = n_regions > 0 and any(reading.entropies.any() for reading in readings)
         outcomes = self.train(readings, encoders, pairs, detail=soft)
         within = [_membership(encoder, n_regions) for encoder in encoders]
-        waves = [draw_waves(encoder.seed, self.method.regions) for encoder in encoders]
         losses = np.empty((len(pairs), len(self.columns)))
         n_losses = self.places.size
         for place, (t, _) in enumerate(pairs):
@@ -113,7 +112,9 @@ class Scorer:
             terms, entropies = _by_readout(readings[t], found)
             reported = np.moveaxis(self.reported(terms, entropies, readings[t]), -1, 0)
             losses[own, :n_losses] = reported.reshape(len(own), -1)
-            if self.method.image_steps:
+        if self.method.image_steps:
+            waves = [draw_waves(encoder.seed, self.method.regions) for encoder in encoders]
+            for t, own in places.items():
                 seen = ((outcomes[place].regional, waves[pairs[place][1]]) for place in own)
                 images = read_images(readings[t].problem, seen).reshape(len(own), -1)
                 losses[own, n_losses:] = self._reduced(images, readings[t])

@@ -32,8 +32,9 @@ from ddgk.engine.starts import IMAGES, uniform
 Array = NDArray[np.float64]
 
 N_WAVES = 128
-SERIES = tuple((-1) ** k * (2.0 * pi) ** (2 * k + 1) / factorial(2 * k + 1) for k in range(8))
 WIDTH = 0.3  # of attention, in which a unit lies at distances from 0 to sqrt(2) of another
+# sin(2 pi x) = x (SINE[0] + SINE[1] x^2 + SINE[2] x^4 + ...)
+SINE = tuple((-1) ** k * (2.0 * pi) ** (2 * k + 1) / factorial(2 * k + 1) for k in range(8))
 
 
 def draw_waves(seed: int, n_regions: int, n_waves: int = N_WAVES) -> Array:
@@ -42,7 +43,7 @@ def draw_waves(seed: int, n_regions: int, n_waves: int = N_WAVES) -> Array:
     A height of 1 is a whole turn.
     """
     drawn = uniform(seed, IMAGES, 2 * n_regions + 1, n_waves)
-    return np.vstack([ndtri(drawn[:-1]) / (2.0 * np.pi * WIDTH), drawn[-1:]])
+    return np.vstack([ndtri(drawn[:-1]) / (2.0 * pi * WIDTH), drawn[-1:]])
 
 
 def read_images(problem: Problem, regional: Iterable[tuple[Array, Array]]) -> Array:
@@ -85,9 +86,9 @@ def _cosine(turns: float) -> float:
     """
     x = 0.25 - abs(turns - np.floor(turns + 0.5))
     square = x * x
-    value = SERIES[-1]
-    for place in range(len(SERIES) - 2, -1, -1):
-        value = value * square + SERIES[place]
+    value = SINE[-1]
+    for place in range(len(SINE) - 2, -1, -1):
+        value = value * square + SINE[place]
     return float(x * value)
 
 

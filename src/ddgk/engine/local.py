@@ -1,0 +1,818 @@
+"""Local attention: what a node looks like from a source after t gradient steps (METHOD 7).
+
+For a target node i with attention P_i = softmax(A_i) over the n_s source nodes, frozen encoder f,
+Z_i = f(P_i E), uniform attention p = 1 / n_s and z = f(p E), the loss is a sum over nodes
+
+    L = sum_i [ sum_{j in N(i)} softplus(-Z_i . P_j) + softplus(Z_i . p) + softplus(z . P_i)
+              + sum_attributes ( CE(q_i, P_i Q) + CE(around_i, rownorm(sigmoid(Z_i) Q)) ) ]
+
+with squared errors in place of cross-entropies for real attributes. It contains no quantity of the
+whole graph. From A = 0, plain gradient steps A <- A - rate n_s dL/dA therefore make row i after t
+steps a function of the t-hop neighbourhood of node i alone.
+
+The engine uses this twice. Nodes with equal t-hop neighbourhoods have equal rows, so each distinct
+neighbourhood of a batch is trained once: `colour` refines hashes of neighbourhoods level by level.
+And sums over neighbours run in the order of these hashes, so that results are bitwise independent
+of node order, of batches and of the rest of the graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from ddgk.hashing import scramble
+
+Integers = NDArray[np.int64]
+Singles = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+STRUCTURE_TERMS = ("edges", "forward_background", "reverse_background")
+LABELS, REALS = 0, 1  # kinds of attributes: cross-entropy, squared error
+_OPTIONS: dict[str, Any] = {
+    "error_model": "numpy",
+    "nogil": True,
+    "cache": True,
+    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
+}
+_OUT, _IN = np.uint64(0x243F6A8885A308D3), np.uint64(0x13198A2E03707344)
+_scramble: Any = numba.njit(cache=True)(scramble)
+
+
+@dataclass(frozen=True)
+class Adjacency:
+    """Neighbour lists: those of node i are nodes[starts[i]:starts[i + 1]], with weights in [0, 1].
+
+    weights is None where every edge counts 1.
+    """
+
+    starts: Integers
+    nodes: Integers
+    weights: Doubles | None = None
+
+
+@dataclass(frozen=True)
+class AttributeColumns:
+    """One attribute of every node of a batch.
+
+    own: what a node carries, q, (n_nodes, k). given: what it contributes to the attribute of its
+    neighbours, (n_nodes, k). Labels: rows of `own` sum to 1 or are 0, `given` are counts. Reals:
+    standardised values, NaN where one is missing.
+    """
+
+    kind: int
+    own: Doubles
+    given: Doubles
+
+
+@dataclass(frozen=True)
+class LocalTargets:
+    """A batch of target graphs as one disjoint union.
+
+    starts: graph g has the nodes starts[g]..starts[g + 1]. out, into: neighbours that an edge leads
+    to and comes from; the same object for undirected graphs.
+    """
+
+    starts: Integers
+    out: Adjacency
+    into: Adjacency
+    attributes: tuple[AttributeColumns, ...] = ()
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all graphs."""
+        return int(self.starts[-1])
+
+
+@dataclass(frozen=True)
+class LocalSource:
+    """A frozen encoder with what its nodes carry.
+
+    table: E, (n_s, d). hidden: ((W_1, b_1), ...). output: (W_o, b_o). tanh_scores: whether the last
+    layer ends in tanh. attributes: Q or y per attribute, (n_s, k); a missing value is 0, the mean.
+    projection: R, (n_s, view_dimension).
+    """
+
+    table: Doubles
+    hidden: tuple[tuple[Doubles, Doubles], ...]
+    output: tuple[Doubles, Doubles]
+    attributes: tuple[Doubles, ...]
+    projection: Doubles
+    tanh_scores: bool = False
+
+
+@dataclass(frozen=True)
+class LocalTraining:
+    """Settings of local attention: steps, rate, coefficient per attribute, label smoothing."""
+
+    n_steps: int = 4
+    rate: float = 0.1
+    coefficients: tuple[float, ...] = ()
+    smoothing: float = 0.01
+
+
+@dataclass(frozen=True)
+class Level:
+    """Distinct t-hop neighbourhoods of a batch.
+
+    ids: the neighbourhood of every node, (n_nodes,), numbered in the order of their hashes.
+    nodes: one node of each neighbourhood, (n_distinct,).
+    """
+
+    ids: Integers
+    nodes: Integers
+
+
+@dataclass(frozen=True)
+class LocalOutcome:
+    """What local attention found about a batch.
+
+    terms: every graph's sum of each loss term, (n_graphs, n_sources, n_terms, n_steps + 1).
+    levels: neighbourhoods after 0 to n_steps + 1 hops. views: the joint view of each distinct
+    neighbourhood after 1 to n_steps steps, (n_distinct, view_dimension) each.
+    """
+
+    terms: Doubles
+    levels: tuple[Level, ...]
+    views: tuple[Singles, ...]
+
+
+@dataclass(frozen=True)
+class LocalDetail:
+    """One graph against one source, node by node.
+
+    terms: (n_terms, n_steps + 1, n_nodes). attention: P after the last step, (n_nodes, n_s).
+    edge_terms: what the arc from a node to each of its neighbours adds to the term `edges` after
+    the last step, in the order of `LocalTargets.out`.
+    """
+
+    terms: Doubles
+    attention: Doubles
+    edge_terms: Doubles
+
+
+# --- elementary functions, which the compiler can vectorise -------------------------------------
+
+
+@intrinsic  # type: ignore[untyped-decorator, unused-ignore]
+def _bits_to_float(_typing: Any, bits: Any) -> Any:
+    """Read the bits of an int32 as a float32."""
+
+    def emit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.FloatType())
+
+    return types.float32(types.int32), emit
+
+
+@numba.njit(error_model="numpy", fastmath={"contract"}, inline="always")
+def _exp(x: Any) -> Any:
+    """e^x = 2^n e^r with n = round(x / ln 2), in float32; a few 1e-7 relative error."""
+    x = min(max(x, np.float32(-87.0)), np.float32(88.0))
+    n = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
+    r = x - n * np.float32(0.693359375) + n * np.float32(2.12194440e-4)
+    p = np.float32(0.008290308795) * r + np.float32(0.04189793997)
+    p = p * r + np.float32(0.1666763634)
+    p = p * r + np.float32(0.4999914945)
+    p = p * r + np.float32(0.9999997071)
+    p = p * r + np.float32(1.0)
+    return p * _bits_to_float(np.int32((np.int32(n) + np.int32(127)) << np.int32(23)))
+
+
+@numba.njit(error_model="numpy", fastmath={"contract"}, inline="always")
+def _tanh(x: Any) -> Any:
+    """Ratio of polynomials; relative error below 4e-7 in float32."""
+    x = min(max(x, np.float32(-7.9)), np.float32(7.9))
+    q = x * x
+    above = np.float32(1.14843344e-05) * q + np.float32(0.00295581829)
+    above = above * q + np.float32(0.129299739)
+    above = above * q + np.float32(0.999999879)
+    below = np.float32(2.47791474e-07) * q + np.float32(0.000239370477)
+    below = below * q + np.float32(0.0238347155)
+    below = below * q + np.float32(0.462631899)
+    below = below * q + np.float32(1.0)
+    return x * above / below
+
+
+@numba.njit(error_model="numpy", inline="always")
+def _sigmoid(x: Any) -> Any:
+    return np.float32(1.0) / (np.float32(1.0) + _exp(-x))
+
+
+@numba.njit(error_model="numpy", inline="always")
+def _softplus(x: Any) -> Any:
+    """log(1 + e^x)."""
+    size = x if x > 0 else -x
+    return max(x, np.float32(0.0)) + np.float32(np.log1p(_exp(-size)))
+
+
+# --- neighbourhoods ------------------------------------------------------------------------------
+
+
+@numba.njit(**{**_OPTIONS, "fastmath": False})
+def _sum_hashes(hashes: Any, starts: Any, nodes: Any, weights: Any, salt: Any, found: Any) -> None:
+    """Add a hash of every neighbour (and its weight) to `found`; addition forgets their order."""
+    for i in range(len(starts) - 1):
+        total = np.uint64(0)
+        for k in range(starts[i], starts[i + 1]):
+            word = hashes[nodes[k]] ^ salt
+            if len(weights) > 0:
+                word ^= _scramble(weights[k] + salt)
+            total += _scramble(word)
+        found[i] += total
+
+
+def _hash_rows(rows: Doubles) -> NDArray[np.uint64]:
+    """Hash every row by its bits; -0.0 counts as 0.0."""
+    bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)
+    found = np.zeros(len(rows), dtype=np.uint64)
+    for column in range(bits.shape[1]):
+        found = scramble(found ^ bits[:, column]) + np.uint64(column)
+    return found
+
+
+def colour(targets: LocalTargets, n_levels: int) -> tuple[Level, ...]:
+    """Refine neighbourhoods by `n_levels` hops; level 0 is what a node carries itself.
+
+    Hashes have 64 bits and depend on the neighbourhood alone, so equal neighbourhoods of different
+    graphs get equal hashes.
+    """
+    hashes = np.zeros(targets.n_nodes, dtype=np.uint64)
+    for attribute in targets.attributes:
+        hashes = scramble(hashes ^ _hash_rows(attribute.own)) + _hash_rows(attribute.given)
+    directed = targets.into is not targets.out
+    levels = []
+    for level in range(n_levels + 1):
+        _, nodes, ids = np.unique(hashes, return_index=True, return_inverse=True)
+        levels.append(Level(ids.reshape(-1).astype(np.int64), nodes.astype(np.int64)))
+        if level < n_levels:
+            seen = scramble(hashes)
+            sides = ((targets.out, _OUT), (targets.into, _IN))[: 1 + directed]
+            for side, salt in sides:
+                _sum_hashes(hashes, side.starts, side.nodes, _bits(side.weights), salt, seen)
+            hashes = scramble(seen)
+    return tuple(levels)
+
+
+def _bits(weights: Doubles | None) -> NDArray[np.uint64]:
+    return np.zeros(0, np.uint64) if weights is None else weights.view(np.uint64)
+
+
+@numba.njit(**_OPTIONS)
+def _merge_neighbours(nodes: Any, starts: Any, around: Any, weights: Any, ids: Any) -> Any:
+    """List the neighbours of some nodes by neighbourhood, ascending; equal ones are merged.
+
+    Returns starts, ids, weights and how many neighbours each entry stands for.
+    """
+    size = 0
+    for node in nodes:
+        size += starts[node + 1] - starts[node]
+    rows = np.empty(size, np.int32)
+    shares = np.ones(size, np.float32)
+    counts = np.empty(size, np.float32)
+    ends = np.zeros(len(nodes) + 1, np.int64)
+    place = 0
+    for r in range(len(nodes)):
+        first, last = starts[nodes[r]], starts[nodes[r] + 1]
+        own = ids[around[first:last]]
+        if len(weights) > 0:
+            by_weight = np.argsort(weights[first:last], kind="mergesort")
+            order = by_weight[np.argsort(own[by_weight], kind="mergesort")]
+        else:
+            order = np.argsort(own, kind="mergesort")
+        begin = place
+        for k in order:
+            weight = np.float32(1.0) if len(weights) == 0 else np.float32(weights[first + k])
+            if place > begin and rows[place - 1] == own[k] and shares[place - 1] == weight:
+                counts[place - 1] += 1
+            else:
+                rows[place], shares[place], counts[place] = own[k], weight, 1
+                place += 1
+        ends[r + 1] = place
+    return ends, rows[:place].copy(), shares[:place].copy(), counts[:place].copy()
+
+
+@dataclass(frozen=True)
+class _Neighbours:
+    starts: Integers
+    rows: NDArray[np.int32]
+    weights: Singles
+    counts: Singles
+
+    @classmethod
+    def of(cls, nodes: Integers, side: Adjacency, ids: Integers) -> _Neighbours:
+        weights = np.zeros(0) if side.weights is None else side.weights
+        return cls(*_merge_neighbours(nodes, side.starts, side.nodes, weights, ids))
+
+    @property
+    def arrays(self) -> tuple[Any, ...]:
+        return self.starts, self.rows, self.weights, self.counts
+
+
+@numba.njit(**_OPTIONS)
+def _pool(starts: Any, rows: Any, counts: Any, given: Any, labels: Any, found: Any) -> None:
+    """Write what neighbours contribute: frequencies of labels, or means of observed values."""
+    for r in range(len(starts) - 1):
+        for c in range(given.shape[1]):
+            total, weight = 0.0, 0.0
+            for k in range(starts[r], starts[r + 1]):
+                value = given[rows[k], c]
+                if value == value:
+                    total += counts[k] * value
+                    weight += counts[k]
+            if labels:
+                found[r, c] = total
+            else:
+                found[r, c] = total / weight if weight > 0 else np.nan
+        if labels:
+            total = 0.0
+            for c in range(given.shape[1]):
+                total += found[r, c]
+            if total > 0:
+                for c in range(given.shape[1]):
+                    found[r, c] /= total
+
+
+# --- training ------------------------------------------------------------------------------------
+
+
+@numba.njit(**_OPTIONS)
+def _forward(
+    A: Any,
+    table: Any,
+    weights: Any,
+    biases: Any,
+    output: Any,
+    output_bias: Any,
+    tanh_scores: bool,
+    P: Any,
+    X: Any,
+    Z: Any,
+) -> None:
+    """P = softmax(A), X: hidden layers of P E, Z: scores. X: (n_rows, depth, h)."""
+    n_source, dimension = table.shape
+    depth, width = biases.shape
+    x = np.empty(max(dimension, width), np.float32)
+    y = np.empty(width, np.float32)
+    for r in range(len(A)):
+        top = A[r, 0]
+        for m in range(1, n_source):
+            top = max(top, A[r, m])
+        total = np.float32(0.0)
+        for m in range(n_source):
+            P[r, m] = _exp(A[r, m] - top)
+        for m in range(n_source):
+            total += P[r, m]
+        scale = np.float32(1.0) / total
+        for m in range(n_source):
+            P[r, m] *= scale
+        for c in range(dimension):
+            x[c] = 0
+        for m in range(n_source):
+            for c in range(dimension):
+                x[c] += P[r, m] * table[m, c]
+        size = dimension
+        for layer in range(depth):
+            for c in range(width):
+                y[c] = biases[layer, c]
+            for k in range(size):
+                for c in range(width):
+                    y[c] += x[k] * weights[layer, k, c]
+            for c in range(width):
+                x[c] = _tanh(y[c])
+            for c in range(width):
+                X[r, layer, c] = x[c]
+            size = width
+        for m in range(n_source):
+            Z[r, m] = output_bias[m]
+        for k in range(width):
+            for m in range(n_source):
+                Z[r, m] += x[k] * output[k, m]
+        if tanh_scores:
+            for m in range(n_source):
+                Z[r, m] = _tanh(Z[r, m])
+
+
+@numba.njit(**_OPTIONS)
+def _dot(a: Any, b: Any) -> Any:
+    total = np.float32(0.0)
+    for k in range(len(a)):
+        total += a[k] * b[k]
+    return total
+
+
+@numba.njit(**_OPTIONS)
+def _cross_entropy(wanted: Any, mass: Any, total: Any, smoothing: Any, slopes: Any) -> Any:
+    """CE(wanted, (1 - e) mass / total + e / k); slopes: its derivative by mass / total."""
+    k = len(wanted)
+    loss = np.float32(0.0)
+    for c in range(k):
+        slopes[c] = 0
+        if wanted[c] > 0:
+            share = mass[c] / total if total > 0 else np.float32(0.0)
+            if smoothing > 0:
+                inferred = (np.float32(1.0) - smoothing) * share + smoothing / np.float32(k)
+                slopes[c] = -wanted[c] * (np.float32(1.0) - smoothing) / inferred
+            else:
+                inferred = max(share, np.float32(1e-12))
+                slopes[c] = -wanted[c] / inferred if share > np.float32(1e-12) else 0
+            loss -= wanted[c] * np.float32(np.log(inferred))
+    return loss
+
+
+@numba.njit(**_OPTIONS)
+def _squared_error(wanted: Any, mass: Any, total: Any, slopes: Any) -> Any:
+    """Mean over observed columns of (mass / total - wanted)^2; slopes as in `_cross_entropy`."""
+    n_observed = 0
+    for c in range(len(wanted)):
+        n_observed += wanted[c] == wanted[c]
+    loss = np.float32(0.0)
+    for c in range(len(wanted)):
+        slopes[c] = 0
+        if wanted[c] == wanted[c]:
+            gap = (mass[c] / total if total > 0 else np.float32(0.0)) - wanted[c]
+            loss += gap * gap / np.float32(n_observed)
+            slopes[c] = np.float32(2.0) * gap / np.float32(n_observed)
+    return loss
+
+
+@numba.njit(**_OPTIONS)
+def _attribute_terms(
+    place: int,
+    own: Any,
+    around: Any,
+    attributes: Any,
+    P: Any,
+    sigmoids: Any,
+    gP: Any,
+    gZ: Any,
+    terms: Any,
+    smoothing: Any,
+) -> None:
+    """Add both loss terms of every attribute of a node, and their gradients by P and Z."""
+    offsets, kinds, coefficients, values = attributes
+    n_source = len(P)
+    mass = np.empty(values.shape[1], np.float32)
+    slopes = np.empty(values.shape[1], np.float32)
+    for a in range(len(kinds)):
+        first, last = offsets[a], offsets[a + 1]
+        for reverse in range(2):
+            wanted = around[first:last] if reverse else own[first:last]
+            empty = True
+            for c in range(last - first):
+                if kinds[a] == REALS:
+                    empty = empty and not wanted[c] == wanted[c]
+                else:
+                    empty = empty and not wanted[c] > 0
+            term = place + 2 * a + reverse
+            if empty:
+                terms[term] = 0
+                continue
+            for c in range(last - first):
+                mass[c] = 0
+            total = np.float32(1.0)
+            if reverse:
+                # Rows of labels sum to 1 or to 0: what carries nothing infers nothing.
+                total = np.float32(0.0)
+                for m in range(n_source):
+                    for c in range(last - first):
+                        mass[c] += sigmoids[m] * values[m, first + c]
+                if kinds[a] == REALS:
+                    for m in range(n_source):
+                        total += sigmoids[m]
+                else:
+                    for c in range(last - first):
+                        total += mass[c]
+            else:
+                for m in range(n_source):
+                    for c in range(last - first):
+                        mass[c] += P[m] * values[m, first + c]
+            if kinds[a] == REALS:
+                terms[term] = _squared_error(wanted, mass, total, slopes)
+            else:
+                terms[term] = _cross_entropy(wanted, mass, total, smoothing, slopes)
+            coefficient = coefficients[a]
+            if not reverse:
+                for m in range(n_source):
+                    slope = np.float32(0.0)
+                    for c in range(last - first):
+                        slope += slopes[c] * values[m, first + c]
+                    gP[m] += coefficient * slope
+            elif total > 0:
+                mean = np.float32(0.0)
+                for c in range(last - first):
+                    mean += slopes[c] * mass[c] / total
+                for m in range(n_source):
+                    slope = np.float32(0.0)
+                    weight = np.float32(1.0 if kinds[a] == REALS else 0.0)
+                    for c in range(last - first):
+                        slope += slopes[c] * values[m, first + c]
+                        if kinds[a] == LABELS:
+                            weight += values[m, first + c]
+                    change = (slope - weight * mean) / total
+                    gZ[m] += coefficient * change * sigmoids[m] * (np.float32(1.0) - sigmoids[m])
+
+
+@numba.njit(**_OPTIONS)
+def _step(
+    rows: Any,
+    out: Any,
+    into: Any,
+    own: Any,
+    around: Any,
+    attributes: Any,
+    encoder: Any,
+    state: Any,
+    background: Any,
+    rate: Any,
+    smoothing: Any,
+    trains: bool,
+    terms: Any,
+    moved: Any,
+) -> None:
+    """Loss terms of distinct (t + 1)-hop neighbourhoods, and A after the next step.
+
+    rows: the t-hop neighbourhood of each. out, into: neighbours, merged. state: A, P, X, Z after t
+    steps, by t-hop neighbourhood. background: z. terms: (n_rows, n_terms). moved: the next A.
+    """
+    table, weights, _, output, _, tanh_scores = encoder
+    A, P, X, Z = state
+    out_starts, out_rows, out_weights, out_counts = out
+    in_starts, in_rows, in_weights, in_counts = into
+    n_source, dimension = table.shape
+    depth, width = X.shape[1], X.shape[2]
+    gP = np.empty(n_source, np.float32)
+    gZ = np.empty(n_source, np.float32)
+    sigmoids = np.zeros(n_source, np.float32)
+    slopes = np.empty(max(width, dimension), np.float32)
+    below = np.empty(max(width, dimension), np.float32)
+    one = np.float32(1.0)
+    for r in range(len(rows)):
+        i = rows[r]
+        uniform = np.float32(0.0)
+        for m in range(n_source):
+            uniform += Z[i, m]
+        uniform /= np.float32(n_source)
+        seen = _dot(background, P[i])
+        terms[r, 0] = 0
+        terms[r, 1] = _softplus(uniform)
+        terms[r, 2] = _softplus(seen)
+        push, pull = _sigmoid(uniform) / np.float32(n_source), _sigmoid(seen)
+        for m in range(n_source):
+            gZ[m] = push
+            gP[m] = pull * background[m]
+        for k in range(out_starts[r], out_starts[r + 1]):
+            j = out_rows[k]
+            score = _dot(Z[i], P[j])
+            weight = out_weights[k]
+            loss = weight * _softplus(-score) + (one - weight) * _softplus(score)
+            if 0 < weight < one:  # less the entropy, so that 0 is perfect
+                loss += weight * np.float32(np.log(weight))
+                loss += (one - weight) * np.float32(np.log(one - weight))
+            terms[r, 0] += out_counts[k] * loss
+            slope = out_counts[k] * (_sigmoid(score) - weight)
+            for m in range(n_source):
+                gZ[m] += slope * P[j, m]
+        for k in range(in_starts[r], in_starts[r + 1]):
+            j = in_rows[k]
+            score = _dot(Z[j], P[i])
+            slope = in_counts[k] * (_sigmoid(score) - in_weights[k])
+            for m in range(n_source):
+                gP[m] += slope * Z[j, m]
+        if len(attributes[1]) > 0:
+            for m in range(n_source):
+                sigmoids[m] = _sigmoid(Z[i, m])
+            _attribute_terms(
+                3, own[r], around[r], attributes, P[i], sigmoids, gP, gZ, terms[r], smoothing
+            )
+        if not trains:
+            continue
+        if tanh_scores:
+            for m in range(n_source):
+                gZ[m] *= one - Z[i, m] * Z[i, m]
+        for c in range(width):
+            slopes[c] = _dot(output[c], gZ)
+        for back in range(depth):
+            layer = depth - 1 - back
+            size = width if layer > 0 else dimension
+            for c in range(width):
+                slopes[c] *= one - X[i, layer, c] * X[i, layer, c]
+            for k in range(size):
+                total = np.float32(0.0)
+                for c in range(width):
+                    total += weights[layer, k, c] * slopes[c]
+                below[k] = total
+            for k in range(size):
+                slopes[k] = below[k]
+        for m in range(n_source):
+            for c in range(dimension):
+                gP[m] += table[m, c] * slopes[c]
+        mean = _dot(gP, P[i])
+        scale = rate * np.float32(n_source)
+        for m in range(n_source):
+            moved[r, m] = A[i, m] - scale * P[i, m] * (gP[m] - mean)
+
+
+@numba.njit(**_OPTIONS)
+def _project(A: Any, projection: Any, views: Any) -> None:
+    """views += (A - row means) R."""
+    n_source, size = projection.shape
+    for r in range(len(A)):
+        mean = np.float32(0.0)
+        for m in range(n_source):
+            mean += A[r, m]
+        mean /= np.float32(n_source)
+        for m in range(n_source):
+            value = A[r, m] - mean
+            for c in range(size):
+                views[r, c] += value * projection[m, c]
+
+
+@numba.njit(**{**_OPTIONS, "fastmath": False})
+def _sum_by_graph(starts: Any, order: Any, ids: Any, terms: Any, found: Any) -> None:
+    """Sum rows of `terms` over the nodes of every graph, in the given order, (n_graphs, n_terms)."""
+    for g in range(len(starts) - 1):
+        for k in range(starts[g], starts[g + 1]):
+            row = ids[order[k]]
+            for c in range(terms.shape[1]):
+                found[g, c] += terms[row, c]
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """What all sources share: neighbourhoods, their merged neighbours and attributes per step."""
+
+    targets: LocalTargets
+    levels: tuple[Level, ...]
+    orders: tuple[Integers, ...]
+    out: tuple[_Neighbours, ...]
+    into: tuple[_Neighbours, ...]
+    own: Singles
+    around: Singles
+    offsets: Integers
+    kinds: Integers
+
+    @classmethod
+    def of(cls, targets: LocalTargets, n_steps: int) -> _Prepared:
+        levels = colour(targets, n_steps + 1)
+        out, into, orders = [], [], []
+        graph = np.repeat(np.arange(len(targets.starts) - 1), np.diff(targets.starts))
+        for level, following in zip(levels, levels[1:], strict=False):
+            out.append(_Neighbours.of(following.nodes, targets.out, level.ids))
+            same = targets.into is targets.out
+            into.append(
+                out[-1] if same else _Neighbours.of(following.nodes, targets.into, level.ids)
+            )
+            orders.append(np.lexsort((following.ids, graph)))
+        widths = [attribute.own.shape[1] for attribute in targets.attributes]
+        offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        kinds = np.array([attribute.kind for attribute in targets.attributes], dtype=np.int64)
+        own = [attribute.own for attribute in targets.attributes]
+        around = []
+        first, hop = levels[0], levels[1]
+        for attribute in targets.attributes:
+            pooled = np.zeros((len(hop.nodes), attribute.given.shape[1]))
+            given = np.ascontiguousarray(attribute.given[first.nodes])
+            near = out[0]
+            _pool(near.starts, near.rows, near.counts, given, attribute.kind == LABELS, pooled)
+            around.append(pooled[hop.ids])
+        empty = np.zeros((targets.n_nodes, 0))
+        return cls(
+            targets,
+            levels,
+            tuple(orders),
+            tuple(out),
+            tuple(into),
+            np.hstack([empty, *own]).astype(np.float32),
+            np.hstack([empty, *around]).astype(np.float32),
+            offsets,
+            kinds,
+        )
+
+
+def train_local(
+    targets: LocalTargets,
+    sources: Sequence[LocalSource],
+    training: LocalTraining,
+    *,
+    n_threads: int = 1,
+) -> LocalOutcome:
+    """Train local attention of every target against every source.
+
+    Parameters
+    ----------
+    targets : LocalTargets
+    sources : sequence of LocalSource
+    training : LocalTraining
+    n_threads : int
+        Sources trained at the same time; the result does not depend on it.
+
+    Returns
+    -------
+    LocalOutcome
+    """
+    prepared = _Prepared.of(targets, training.n_steps)
+    levels = prepared.levels
+    size = sources[0].projection.shape[1]
+    views = [np.zeros((len(level.nodes), size), np.float32) for level in levels[1:-1]]
+    n_terms = len(STRUCTURE_TERMS) + 2 * len(targets.attributes)
+    terms = np.zeros((len(targets.starts) - 1, len(sources), n_terms, training.n_steps + 1))
+
+    def work(place: int) -> list[Singles]:
+        own = [np.zeros_like(view) for view in views]
+        for step, (moved, losses, projected) in enumerate(
+            _train_source(prepared, sources[place], training)
+        ):
+            found = np.zeros((terms.shape[0], n_terms))
+            ids = levels[step + 1].ids
+            _sum_by_graph(targets.starts, prepared.orders[step], ids, losses, found)
+            terms[:, place, :, step] = found
+            if moved is not None:
+                _project(moved, projected, own[step])
+        return own
+
+    # Views are added in the order of the sources, a few at a time: rounding and memory are fixed.
+    with ThreadPoolExecutor(max(1, n_threads)) as pool:
+        for first in range(0, len(sources), max(1, n_threads)):
+            group = range(first, min(len(sources), first + max(1, n_threads)))
+            for own in pool.map(work, group):
+                for view, part in zip(views, own, strict=True):
+                    view += part
+    return LocalOutcome(terms, levels, tuple(views))
+
+
+def _packed(source: LocalSource) -> tuple[Any, ...]:
+    """Return the encoder as arrays of one shape: table, W, b, W_o, b_o, tanh_scores."""
+    width = source.hidden[0][0].shape[1]
+    rows = max(source.table.shape[1], width)
+    weights = np.zeros((len(source.hidden), rows, width), np.float32)
+    biases = np.zeros((len(source.hidden), width), np.float32)
+    for layer, (matrix, bias) in enumerate(source.hidden):
+        weights[layer, : len(matrix)] = matrix
+        biases[layer] = np.reshape(bias, -1)
+    output, bias = source.output
+    return (
+        np.ascontiguousarray(source.table, dtype=np.float32),
+        weights,
+        biases,
+        np.ascontiguousarray(output, dtype=np.float32),
+        np.ascontiguousarray(np.reshape(bias, -1), dtype=np.float32),
+        source.tanh_scores,
+    )
+
+
+def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTraining) -> Any:
+    """Yield, for every checkpoint, the next A (None after the last), loss terms and R."""
+    encoder = _packed(source)
+    n_source = len(source.table)
+    depth, width = encoder[2].shape
+    empty = np.zeros((n_source, 0))
+    values = np.ascontiguousarray(np.hstack([empty, *source.attributes]), dtype=np.float32)
+    coefficients = np.array(training.coefficients, dtype=np.float32)
+    attributes = (prepared.offsets, prepared.kinds, coefficients, values)
+    projection = np.ascontiguousarray(source.projection, dtype=np.float32)
+    n_terms = len(STRUCTURE_TERMS) + 2 * len(prepared.kinds)
+    levels = prepared.levels
+    A = np.zeros((1, n_source), np.float32)
+    uniform = np.zeros(len(levels[0].nodes), np.int64)
+    background = np.zeros(0, np.float32)
+    for step in range(training.n_steps + 1):
+        P, Z = np.empty_like(A), np.empty_like(A)
+        X = np.empty((len(A), depth, width), np.float32)
+        _forward(A, *encoder, P, X, Z)
+        if step == 0:
+            background = Z[0].copy()
+        following = levels[step + 1]
+        # Before the first step all nodes share one row.
+        ids = uniform if step == 0 else np.arange(len(levels[step].nodes))
+        rows = ids[levels[step].ids[following.nodes]]
+        out, into = prepared.out[step], prepared.into[step]
+        sides = [(near.starts, ids[near.rows], near.weights, near.counts) for near in (out, into)]
+        trains = step < training.n_steps
+        losses = np.empty((len(following.nodes), n_terms), np.float32)
+        moved = np.empty((len(following.nodes) if trains else 0, n_source), np.float32)
+        _step(
+            rows,
+            *sides,
+            prepared.own[following.nodes],
+            prepared.around[following.nodes],
+            attributes,
+            encoder,
+            (A, P, X, Z),
+            background,
+            np.float32(training.rate),
+            np.float32(training.smoothing),
+            trains,
+            losses,
+            moved,
+        )
+        yield (moved if trains else None), losses, projection
+        A = moved

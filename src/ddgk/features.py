@@ -1,0 +1,493 @@
+"""The compact embedding: a kernel of local attention, and its feature map.
+
+Local attention (`ddgk.engine.local`) describes a graph G by its divergences x(G), standardised by
+`fit`, and after each step t by a view v_t(i) of every node. The kernel compares both:
+
+    K(G, H) = exp(-(a D(G, H) + b d^2(G, H))),        a = divergence_weight, b = 1 - a
+    D(G, H) = |x(G) - x(H)|_1 / median
+    d^2(G, H) = sum_t [k_t(G, G) + k_t(H, H) - 2 k_t(G, H)] / median
+    k_t(G, H) = sum_ij exp(-|v_t(i) - v_t(j)|^2 / 2 c^2) / sqrt(n_G n_H),      c = bandwidth
+
+D is a sum of absolute differences and d^2 a squared Euclidean distance, so both are conditionally
+negative definite and K is positive definite. Columns are its Nystroem map on anchors, a random
+sample of the fitted graphs:
+
+    psi(G) = Lambda^(-1/2) U^T K(G, anchors),        K(anchors, anchors) = U Lambda U^T
+
+so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.engine.local import LocalOutcome
+
+Integers = NDArray[np.int64]
+Singles = NDArray[np.float32]
+Doubles = NDArray[np.float64]
+
+RADIUS = 5.0  # bandwidths beyond which two views do not count: e^-12.5 = 4e-6
+MAX_VIEWS = 2048  # nodes of a graph whose views enter the kernel; of larger graphs, a sample
+NEAR = 8  # leading coordinates that decide first whether two views can be close
+SMALLEST_EIGENVALUE = 1e-6  # relative to the largest
+
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "cache": True}
+_REASSOCIATE = {**_OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
+
+
+@dataclass(frozen=True)
+class Views:
+    """The distinct views of some graphs after one step.
+
+    points: (n_points, view_dimension), ascending in the first coordinate where they are anchors.
+    starts, ids, weights: graph g has ids[starts[g]:starts[g + 1]], each standing for `weights`
+    nodes, in an order that does not depend on node order.
+    """
+
+    points: Singles
+    starts: Integers
+    ids: Integers
+    weights: Singles
+
+
+@dataclass(frozen=True)
+class Description:
+    """What the kernel takes of some graphs.
+
+    divergences: (n_graphs, n_sources, n_terms, n_checkpoints), sums over nodes. views: one per
+    step. sizes: numbers of nodes.
+    """
+
+    divergences: Doubles
+    views: tuple[Views, ...]
+    sizes: Integers
+
+
+def describe_outcome(outcome: LocalOutcome, starts: Integers) -> Description:
+    """Collect the distinct views of every graph; of large graphs, those of a sample of nodes.
+
+    The sample takes every (n / MAX_VIEWS)-th node of the nodes sorted by neighbourhood, so that it
+    does not depend on node order and common neighbourhoods keep their share.
+    """
+    sizes = np.diff(starts)
+    graph = np.repeat(np.arange(len(sizes)), sizes)
+    last = outcome.levels[-1].ids
+    order = np.lexsort((last, graph))
+    large = sizes > MAX_VIEWS
+    if large.any():
+        chosen = [
+            order[a:b][((np.arange(MAX_VIEWS) + 0.5) * (b - a) / MAX_VIEWS).astype(np.int64)]
+            if b - a > MAX_VIEWS
+            else order[a:b]
+            for a, b in zip(starts, starts[1:], strict=False)
+        ]
+        order = np.concatenate(chosen)
+    weight = np.where(large, sizes / MAX_VIEWS, 1.0)
+    views = []
+    for level, points in zip(outcome.levels[1:], outcome.views, strict=False):
+        keys = graph[order] * np.int64(len(points)) + level.ids[order]
+        distinct, counts = np.unique(keys, return_counts=True)
+        owner = distinct // len(points)
+        first = np.searchsorted(owner, np.arange(len(sizes) + 1))
+        weights = (counts * weight[owner]).astype(np.float32)
+        views.append(Views(points, first, distinct % len(points), weights))
+    return Description(outcome.terms, tuple(views), sizes)
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where views of one step lie: mean, spread, and axes by decreasing variance."""
+
+    mean: Singles
+    axes: Singles  # (view_dimension, view_dimension), divided by the spread
+
+    @classmethod
+    def of(cls, views: Views) -> Frame:
+        """Take them from the nodes of fitted graphs."""
+        share = np.bincount(views.ids, views.weights, minlength=len(views.points))
+        share = share / share.sum()
+        points = views.points.astype(np.float64)
+        mean = np.einsum("p,pk->k", share, points)
+        centred = points - mean
+        covariance = np.einsum("p,pk,pl->kl", share, centred, centred)
+        spread = np.sqrt(np.trace(covariance))
+        _, axes = np.linalg.eigh(covariance)
+        scale = 1.0 / spread if spread > 0 else 1.0
+        return cls(mean.astype(np.float32), (axes[:, ::-1] * scale).astype(np.float32))
+
+    def place(self, views: Views) -> Views:
+        """Express views in this frame."""
+        found = np.empty_like(views.points)
+        _rotate(views.points, self.mean, self.axes, found)
+        return Views(found, views.starts, views.ids, views.weights)
+
+
+def _sorted_points(views: Views) -> Views:
+    """Sort the points by their first coordinate; drop those that no graph has."""
+    used = np.unique(views.ids)
+    order = used[np.argsort(views.points[used, 0], kind="stable")]
+    place = np.empty(len(views.points), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    points = np.ascontiguousarray(views.points[order])
+    return Views(points, views.starts, place[views.ids], views.weights)
+
+
+@dataclass(frozen=True)
+class CompactMap:
+    """The fitted feature map psi.
+
+    Attributes
+    ----------
+    bandwidth, divergence_weight : float
+    mean, scale : array of shape (n_divergence_columns,)
+        Standardisation; the scale of a constant column is 0, so that it does not count.
+    units : array of shape (2,)
+        Medians of D and d^2 over the anchors.
+    frames : tuple of Frame
+    anchors : tuple of Views
+        Views of the anchors in these frames, one per step.
+    anchor_divergences : array of shape (n_anchors, n_divergence_columns)
+    anchor_norms : array of shape (n_anchors,)
+        sum_t k_t(H, H) of every anchor H.
+    anchor_sizes : array of shape (n_anchors,)
+    weights : array of shape (n_anchors, n_features)
+        U Lambda^(-1/2).
+    """
+
+    bandwidth: float
+    divergence_weight: float
+    mean: Doubles
+    scale: Doubles
+    units: Doubles
+    frames: tuple[Frame, ...]
+    anchors: tuple[Views, ...]
+    anchor_divergences: Singles
+    anchor_norms: Doubles
+    anchor_sizes: Integers
+    weights: Singles
+
+    @classmethod
+    def fit(
+        cls,
+        anchors: Description,
+        n_features: int | None,
+        *,
+        bandwidth: float,
+        divergence_weight: float,
+    ) -> CompactMap:
+        """Learn statistics and the projection from the anchors."""
+        columns = divergence_columns(anchors)
+        mean, spread = columns.mean(axis=0), columns.std(axis=0)
+        constant = spread <= 1e-9 * (np.abs(mean) + 1)
+        scale = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread))
+        frames = tuple(map(Frame.of, anchors.views))
+        placed = tuple(
+            _sorted_points(frame.place(views))
+            for frame, views in zip(frames, anchors.views, strict=True)
+        )
+        blank = cls(
+            bandwidth,
+            divergence_weight,
+            mean,
+            scale,
+            np.ones(2),
+            frames,
+            placed,
+            ((columns - mean) * scale).astype(np.float32),
+            np.zeros(len(anchors.sizes)),
+            anchors.sizes.astype(np.int64),
+            np.zeros((len(anchors.sizes), 0), np.float32),
+        )
+        norms = blank.norms(anchors)
+        blank = _changed(blank, anchor_norms=norms)
+        first, second = blank.distances(anchors)
+        units = np.array([_median(first), _median(second)])
+        blank = _changed(blank, units=units)
+        weights = _projection(blank.kernel(anchors), n_features)
+        return _changed(blank, weights=weights)
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.weights.shape[1]
+
+    def norms(self, graphs: Description) -> Doubles:
+        """Return sum_t k_t(G, G), (n_graphs,)."""
+        found = np.zeros(len(graphs.sizes))
+        for frame, views in zip(self.frames, graphs.views, strict=True):
+            placed = frame.place(views)
+            _self_kernel(
+                placed.points,
+                placed.starts,
+                placed.ids,
+                placed.weights,
+                graphs.sizes.astype(np.float64),
+                np.float32(self.bandwidth),
+                found,
+            )
+        return found
+
+    def distances(self, graphs: Description) -> tuple[Doubles, Doubles]:
+        """Return D and d^2 of graphs and anchors, (n_graphs, n_anchors) each."""
+        columns = ((divergence_columns(graphs) - self.mean) * self.scale).astype(np.float32)
+        first = np.zeros((len(columns), len(self.anchor_divergences)))
+        _absolute_differences(columns, self.anchor_divergences, first)
+        shared = np.zeros_like(first)
+        for frame, views, anchors in zip(self.frames, graphs.views, self.anchors, strict=True):
+            placed = frame.place(views)
+            starts, near, values = _close_pairs(
+                placed.points, anchors.points, np.float32(self.bandwidth)
+            )
+            owners = _owners(anchors, self.anchor_sizes)
+            _accumulate(
+                (placed.starts, placed.ids, placed.weights),
+                (starts, near, values),
+                owners,
+                graphs.sizes.astype(np.float64),
+                shared,
+            )
+        norms = self.norms(graphs)
+        second = np.maximum(norms[:, None] + self.anchor_norms - 2 * shared, 0.0)
+        return first / self.units[0], second / self.units[1]
+
+    def kernel(self, graphs: Description) -> Singles:
+        """Return K of graphs and anchors, (n_graphs, n_anchors)."""
+        first, second = self.distances(graphs)
+        share = self.divergence_weight
+        return np.exp(-(share * first + (1 - share) * second)).astype(np.float32)
+
+    def transform(self, graphs: Description) -> Singles:
+        """Return psi, (n_graphs, n_features)."""
+        kernel = self.kernel(graphs)
+        found = np.zeros((len(kernel), self.n_features), np.float32)
+        _product(kernel, self.weights, found)
+        return found
+
+    def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return all arrays by name, and the numbers."""
+        tensors: dict[str, NDArray[Any]] = {
+            name: getattr(self, name)
+            for name in (
+                "mean",
+                "scale",
+                "units",
+                "anchor_divergences",
+                "anchor_norms",
+                "anchor_sizes",
+                "weights",
+            )
+        }
+        for step, (frame, views) in enumerate(zip(self.frames, self.anchors, strict=True)):
+            tensors |= {f"frame{step}.mean": frame.mean, f"frame{step}.axes": frame.axes}
+            tensors |= {
+                f"views{step}.{name}": getattr(views, name)
+                for name in ("points", "starts", "ids", "weights")
+            }
+        numbers = {
+            "bandwidth": self.bandwidth,
+            "divergence_weight": self.divergence_weight,
+            "n_steps": len(self.frames),
+        }
+        return tensors, numbers
+
+    @classmethod
+    def from_parts(
+        cls, tensors: Mapping[str, NDArray[Any]], numbers: Mapping[str, Any]
+    ) -> CompactMap:
+        """Undo `to_parts`."""
+        steps = range(int(numbers["n_steps"]))
+        frames = tuple(Frame(tensors[f"frame{s}.mean"], tensors[f"frame{s}.axes"]) for s in steps)
+        anchors = tuple(
+            Views(*(tensors[f"views{s}.{name}"] for name in ("points", "starts", "ids", "weights")))
+            for s in steps
+        )
+        return cls(
+            float(numbers["bandwidth"]),
+            float(numbers["divergence_weight"]),
+            tensors["mean"],
+            tensors["scale"],
+            tensors["units"],
+            frames,
+            anchors,
+            tensors["anchor_divergences"],
+            tensors["anchor_norms"],
+            tensors["anchor_sizes"],
+            tensors["weights"],
+        )
+
+
+def _changed(value: CompactMap, **changes: Any) -> CompactMap:
+    from dataclasses import replace
+
+    return replace(value, **changes)
+
+
+def divergence_columns(graphs: Description) -> Doubles:
+    """Return every divergence as a sum and as a mean over nodes, (n_graphs, n_columns)."""
+    flat = graphs.divergences.reshape(len(graphs.sizes), -1)
+    return np.hstack([flat, flat / graphs.sizes[:, None]])
+
+
+def _median(distances: Doubles) -> float:
+    """Median over distinct pairs; 1 where all graphs are alike."""
+    pairs = distances[np.triu_indices(len(distances), 1)]
+    found = float(np.median(pairs)) if len(pairs) else 0.0
+    return found if found > 0 else 1.0
+
+
+def _projection(kernel: Singles, n_features: int | None) -> Singles:
+    """Return U Lambda^(-1/2) of the leading eigenvectors, each with a fixed sign."""
+    from threadpoolctl import threadpool_limits
+
+    symmetric = (kernel.astype(np.float64) + kernel.T) / 2
+    with threadpool_limits(1):  # the bits of an eigenvector depend on the number of threads
+        values, vectors = np.linalg.eigh(symmetric)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = int((values > SMALLEST_EIGENVALUE * values[0]).sum())
+    kept = kept if n_features is None else min(kept, n_features)
+    vectors = vectors[:, :kept]
+    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(kept)])
+    return np.ascontiguousarray(vectors * signs / np.sqrt(values[:kept]), dtype=np.float32)
+
+
+def _owners(anchors: Views, sizes: Integers) -> tuple[Integers, Integers, Singles]:
+    """For every anchor point: which anchors have it, with weight / sqrt(n), as lists."""
+    graph = np.repeat(np.arange(len(anchors.starts) - 1), np.diff(anchors.starts))
+    order = np.argsort(anchors.ids, kind="stable")
+    starts = np.searchsorted(anchors.ids[order], np.arange(len(anchors.points) + 1))
+    weights = anchors.weights / np.sqrt(sizes[graph])
+    return starts, graph[order], weights[order].astype(np.float32)
+
+
+# --- kernels -------------------------------------------------------------------------------------
+
+
+@numba.njit(**_OPTIONS)
+def _rotate(points: Any, mean: Any, axes: Any, found: Any) -> None:
+    n_columns = points.shape[1]
+    for p in range(len(points)):
+        for c in range(n_columns):
+            found[p, c] = 0
+        for k in range(n_columns):
+            value = points[p, k] - mean[k]
+            for c in range(n_columns):
+                found[p, c] += value * axes[k, c]
+
+
+@numba.njit(**_REASSOCIATE)
+def _squared_distance(a: Any, b: Any, first: int, last: int) -> Any:
+    total = np.float32(0.0)
+    for c in range(first, last):
+        gap = a[c] - b[c]
+        total += gap * gap
+    return total
+
+
+@numba.njit(**_REASSOCIATE)
+def _close_pairs(points: Any, anchors: Any, bandwidth: Any) -> Any:
+    """For every point the anchor points within the radius and their kernel values, as lists.
+
+    anchors: ascending in the first coordinate. A point's list does not depend on other points.
+    """
+    radius = np.float32(RADIUS) * bandwidth
+    limit = radius * radius
+    scale = np.float32(-0.5) / (bandwidth * bandwidth)
+    n_columns = points.shape[1]
+    near = min(NEAR, n_columns)
+    starts = np.zeros(len(points) + 1, np.int64)
+    room = 4 * len(points) + 1024
+    found = np.empty(room, np.int32)
+    values = np.empty(room, np.float32)
+    coordinates = np.ascontiguousarray(anchors[:, 0])
+    n_found = 0
+    for p in range(len(points)):
+        first = np.searchsorted(coordinates, points[p, 0] - radius)
+        last = np.searchsorted(coordinates, points[p, 0] + radius)
+        for q in range(first, last):
+            distance = _squared_distance(points[p], anchors[q], 0, near)
+            if distance > limit:
+                continue
+            distance += _squared_distance(points[p], anchors[q], near, n_columns)
+            if distance > limit:
+                continue
+            if n_found == room:
+                room *= 2
+                more, numbers = np.empty(room, np.int32), np.empty(room, np.float32)
+                more[:n_found], numbers[:n_found] = found, values
+                found, values = more, numbers
+            found[n_found] = q
+            values[n_found] = np.exp(scale * distance)
+            n_found += 1
+        starts[p + 1] = n_found
+    return starts, found[:n_found].copy(), values[:n_found].copy()
+
+
+@numba.njit(**_OPTIONS)
+def _accumulate(graphs: Any, pairs: Any, owners: Any, sizes: Any, shared: Any) -> None:
+    """Add k_t(G, H) of graphs G and anchors H to `shared`."""
+    starts, ids, weights = graphs
+    pair_starts, near, values = pairs
+    owner_starts, owner, shares = owners
+    for g in range(len(starts) - 1):
+        scale = 1.0 / np.sqrt(sizes[g])
+        for k in range(starts[g], starts[g + 1]):
+            weight = weights[k] * scale
+            for pair in range(pair_starts[ids[k]], pair_starts[ids[k] + 1]):
+                value = weight * values[pair]
+                for place in range(owner_starts[near[pair]], owner_starts[near[pair] + 1]):
+                    shared[g, owner[place]] += value * shares[place]
+
+
+@numba.njit(**_REASSOCIATE)
+def _self_kernel(
+    points: Any, starts: Any, ids: Any, weights: Any, sizes: Any, bandwidth: Any, found: Any
+) -> None:
+    """Add k_t(G, G) to `found`. Of a sample, pairs of different nodes stand for all such pairs."""
+    scale = np.float32(-0.5) / (bandwidth * bandwidth)
+    limit = np.float32(RADIUS) * np.float32(RADIUS) * bandwidth * bandwidth
+    n_columns = points.shape[1]
+    for g in range(len(starts) - 1):
+        total = 0.0
+        for i in range(starts[g], starts[g + 1]):
+            inner = 0.0
+            for j in range(starts[g], i):
+                distance = _squared_distance(points[ids[i]], points[ids[j]], 0, n_columns)
+                if distance <= limit:
+                    inner += weights[j] * np.exp(scale * distance)
+            total += weights[i] * (2.0 * inner + weights[i])
+        n = sizes[g]
+        if n > MAX_VIEWS:
+            same = n * n / MAX_VIEWS  # every sampled node with itself
+            total = (total - same) * ((n - 1) / n) * (MAX_VIEWS / (MAX_VIEWS - 1.0)) + n
+        found[g] += total / n
+
+
+@numba.njit(**_REASSOCIATE)
+def _absolute_differences(rows: Any, anchors: Any, found: Any) -> None:
+    """Sum of |rows - anchors| for every pair."""
+    for r in range(len(rows)):
+        for a in range(len(anchors)):
+            total = np.float32(0.0)
+            for c in range(rows.shape[1]):
+                total += abs(rows[r, c] - anchors[a, c])
+            found[r, a] = total
+
+
+@numba.njit(**_OPTIONS)
+def _product(left: Any, right: Any, found: Any) -> None:
+    """found = left right, each row by itself in a fixed order; rows in blocks for the cache."""
+    block = 16
+    for first in range(0, len(left), block):
+        last = min(first + block, len(left))
+        for k in range(right.shape[0]):
+            for r in range(first, last):
+                value = left[r, k]
+                for c in range(right.shape[1]):
+                    found[r, c] += value * right[k, c]

@@ -11,14 +11,14 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import LabelError, ParameterError, shown
+from ddgk.errors import LabelError, ParameterError, UnseenLabelWarning, shown
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.symmetry import Arcs
 
@@ -26,10 +26,6 @@ Matrix = NDArray[np.float64]
 Integers = NDArray[np.int64]
 UNSEEN = ("warn", "ignore", "error")
 MAX_NAMED = 5  # labels in a warning
-
-
-class UnseenLabelWarning(UserWarning):
-    """A graph has labels that no graph of `fit` had."""
 
 
 @dataclass(frozen=True)
@@ -376,7 +372,7 @@ ATTRIBUTES: dict[str, Any] = {
 class AttributeModel:
     """The attributes a model uses, as learned in `fit`."""
 
-    attributes: tuple[Attribute, ...] = field(default=())
+    attributes: tuple[Attribute, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -567,10 +563,10 @@ def _attribute_from_json(described: Mapping[str, Any]) -> Attribute:
         valid = len(means) == len(deviations) and np.isfinite([*means, *deviations]).all()
         if not valid or any(value <= 0 for value in deviations):
             raise ValueError(f"the statistics of {described['name']} are damaged")
-        found: Attribute = kind(means, deviations)
-        return found
+        values: Attribute = kind(means, deviations)
+        return values
     labels = tuple(label_from_json(label) for label in described["labels"])
     if len(set(labels)) < len(labels):
         raise ValueError(f"the labels of {described['name']} repeat")
-    found = kind(Alphabet(labels))
-    return found
+    discrete: Attribute = kind(Alphabet(labels))
+    return discrete

@@ -7,7 +7,7 @@ function here and an entry of `TARGETS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -173,7 +173,7 @@ class Encoding:
     [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
     """
 
-    attributes: AttributeModel = AttributeModel()
+    attributes: AttributeModel = field(default_factory=AttributeModel)
     weight_scale: float | None = None
     target: str = "adjacency"
     edge_label_neighbourhood: str = "pooled"

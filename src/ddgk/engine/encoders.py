@@ -29,8 +29,8 @@ class Entries:
     """What encoders are trained on.
 
     lanes: the number of encoders that are not padding. matrix: B, (units, nodes). shown: which
-    entries train in an epoch, 1 or 0, (units, nodes). held_out: likewise. gathers: K, which averages
-    rows of the table into units, (units, rows of the table), or None.
+    entries train in an epoch, 1 or 0, (units, nodes). held_out: likewise. gathers: K, which
+    averages rows of the table into units, (units, rows of the table), or None.
     """
 
     lanes: int

@@ -1,6 +1,7 @@
 """The paper's equations, each once, in torch; gradients come from autograd.
 
-Every tensor has a leading axis for the pair; shapes in the comments leave it out. u_t, n_t: units and nodes of the target; u_s, n_s: of the source.
+Every tensor has a leading axis for the pair; shapes in the comments leave it out.
+u_t, n_t: units and nodes of the target; u_s, n_s: of the source.
 """
 
 from __future__ import annotations

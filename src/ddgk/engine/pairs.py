@@ -131,7 +131,7 @@ def forward(batch: Batch, parameters: Sequence[Tensor], training: PairTraining) 
     attended, attention, nodes = attend(batch, parameters, training)
     predicted = encode(attention @ batch.table, batch.layers, training.scores)
     scores = reverse_attention(predicted, nodes, free_reverse(parameters, training))
-    terms = []
+    terms: list[Tensor] = []
     for attribute in batch.attributes:
         terms += attribute_terms(attribute, attention, scores, batch.node_weights, training)
     return Pass(attended, entry_costs(scores), tuple(terms))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
@@ -228,23 +229,19 @@ class TorchEngine:
         width = given[0].units.shape[1]
         rows = (shape[0], shape[0], shape[1], shape[2])
 
-        def stack(parts: Sequence[tuple[Any, ...]]) -> list[Tensor]:
+        def stack(parts: Sequence[tuple[Any, ...]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
             columns = zip(zip(*parts, strict=True), rows, strict=True)
-            return [self._stack(matrices, lanes, n_rows, width) for matrices, n_rows in columns]
+            units, neighbours, nodes, source_units = (
+                self._stack(matrices, lanes, n_rows, width) for matrices, n_rows in columns
+            )
+            return units, neighbours, nodes, source_units
 
-        values = stack(
-            [
-                (a.units, a.neighbours, a.nodes, source.attributes[place])
-                for a, source in zip(given, sources, strict=True)
-            ]
-        )
+        both = list(zip(given, sources, strict=True))
+        values = [(a.units, a.neighbours, a.nodes, s.attributes[place]) for a, s in both]
         if given[0].known is None:
-            return AttributeTensors(*values)
-        known = [
-            (*(a.known or ()), source.known[place])
-            for a, source in zip(given, sources, strict=True)
-        ]
-        return AttributeTensors(*values, tuple(stack(known)))  # type: ignore[arg-type]
+            return AttributeTensors(*stack(values))
+        known = [(*(a.known or ()), s.known[place]) for a, s in both]
+        return AttributeTensors(*stack(values), known=stack(known))
 
     def _initial(
         self,
@@ -262,7 +259,7 @@ class TorchEngine:
             for (g, source), seed in zip(pairs, seeds, strict=True)
         ]
         sizes = training.layers
-        between = list(zip(sizes, sizes[1:], strict=False))
+        between = list(pairwise(sizes))
         if sizes:
             shapes = [(n_attending, sizes[0]), *between, (sizes[-1], n_source)]
             reverse = [(n_nodes, sizes[0]), *between, (sizes[-1], n_source_nodes), (1, n_nodes)]

@@ -74,8 +74,9 @@ def train_rows(
             scatter_labels(scratch.labels, n_labels, source.by_unit, out, at, n_rows, True)
     if trains:
         trained = (state.scores, state.scores_mean, state.scores_square)
-        slopes_of, rows = scratch.attention_slopes, (first, last, held)
-        train_attention(trained, state.attention, slopes_of, target.weights, rows, n_columns, pace)
+        moved, gradients = (first, last, held), scratch.attention_slopes
+        weights = target.weights
+        train_attention(trained, state.attention, gradients, weights, moved, n_columns, pace)
         attend_rows(first, last, sizes, settings, source, state, scratch)
 
 

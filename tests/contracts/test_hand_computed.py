@@ -25,11 +25,11 @@ import pytest
 from ddgk.divergence import Scorer
 from ddgk.encoder import Encoder
 from ddgk.engine.hiding import held_entries
-from ddgk.engine.problem import (
+from ddgk.engine.arrays import (
     EncoderTraining,
-    FamilyArrays,
+    AttributeArrays,
     PairTraining,
-    Problem,
+    EncodedGraph,
     Source,
     Weights,
 )
@@ -40,15 +40,15 @@ from ddgk.reading import Reader
 LN3 = log(3)
 PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=float)
 EDGE = np.array([[0, 1], [1, 0]], dtype=float)
-WEIGHTS = Weights(
+WEIGHTS = EncoderWeights(
     np.array([[1.0], [0.0]]),
     ((np.array([[LN3]]), np.array([0.0])),),
     (np.array([[2 * LN3, 0.0]]), np.array([0.0, LN3])),
 )
 A, B = [1.0, 0.0], [0.0, 1.0]
-LABELS = FamilyArrays(
+LABELS = AttributeArrays(
     units=np.array([A, B, A]),
-    surroundings=np.array([B, A, B]),
+    neighbours=np.array([B, A, B]),
     nodes=np.array([A, B, A]),
 )
 
@@ -57,18 +57,18 @@ def training(**changes) -> PairTraining:
     settings = {
         "scores": "linear",
         "reverse": "tied",
-        "start": "equivariant",
-        "rate": LN3 / 2,
-        "report": (0, 1),
+        "initialisation": "equivariant",
+        "learning_rate": LN3 / 2,
+        "checkpoints": (0, 1),
         "smoothing": 0.0,
     }
     return PairTraining(**{**settings, **changes})
 
 
 def score(engine, settings: PairTraining, *, labels: bool = False):
-    problem = Problem(PATH, np.ones(3), np.ones(3), (LABELS,) if labels else ())
+    graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (LABELS,) if labels else ())
     source = Source(WEIGHTS, (np.array([A, B]),) if labels else ())
-    return engine.score_pairs([(problem, source)], [0], settings, detail=True)[0]
+    return engine.train_pairs([(graph, source)], [0], settings, detail=True)[0]
 
 
 def softplus(x: float) -> float:
@@ -91,8 +91,8 @@ def test_tied_structure(engine64):
     """
     found = score(engine64, training())
     after = LN3 * (7 / 4 - sqrt(3) / 2)
-    assert found.channels[0] == pytest.approx([4 / 9 * log(4 / 3), 5 / 9 * log(4)], abs=1e-12)
-    assert found.channels[1] == pytest.approx(
+    assert found.terms[0] == pytest.approx([4 / 9 * log(4 / 3), 5 / 9 * log(4)], abs=1e-12)
+    assert found.terms[1] == pytest.approx(
         [4 / 9 * softplus(-after), 5 / 9 * softplus(after)], abs=1e-6
     )
     assert found.attention == pytest.approx(np.array([[1 / 4, 3 / 4]] * 3), abs=1e-6)
@@ -101,7 +101,7 @@ def test_tied_structure(engine64):
 def test_sum_reduction(engine64):
     """With sums in place of means: 4 ln(4/3) and 5 ln 4 at the start, the same first step."""
     found = score(engine64, training(reduction="sum"))
-    assert found.channels[0] == pytest.approx([4 * log(4 / 3), 5 * log(4)], abs=1e-12)
+    assert found.terms[0] == pytest.approx([4 * log(4 / 3), 5 * log(4)], abs=1e-12)
     assert found.attention == pytest.approx(np.array([[1 / 4, 3 / 4]] * 3), abs=1e-7)
 
 
@@ -116,8 +116,8 @@ def test_free_structure(engine64):
     """
     found = score(engine64, training(reverse="free"))
     y = LN3 / 2 * (1 + 2 * LN3)
-    assert found.channels[0] == pytest.approx([4 / 9 * log(2), 5 / 9 * log(2)], abs=1e-12)
-    assert found.channels[1] == pytest.approx(
+    assert found.terms[0] == pytest.approx([4 / 9 * log(2), 5 / 9 * log(2)], abs=1e-12)
+    assert found.terms[1] == pytest.approx(
         [(2 * softplus(-y) + 2 * softplus(y)) / 9, (softplus(y) + 4 * softplus(-y)) / 9], abs=1e-5
     )
     assert found.attention == pytest.approx(np.full((3, 2), 1 / 2), abs=1e-12)
@@ -126,7 +126,7 @@ def test_free_structure(engine64):
 def test_tanh_scores(engine64):
     """With tanh on the scores, Z = tanh(ln 3) = (9 - 1) / (9 + 1) = 4/5, so Y = 4/5 everywhere."""
     found = score(engine64, training(scores="tanh"))
-    assert found.channels[0] == pytest.approx(
+    assert found.terms[0] == pytest.approx(
         [4 / 9 * softplus(-0.8), 5 / 9 * softplus(0.8)], abs=1e-12
     )
 
@@ -144,27 +144,27 @@ def test_labels(engine64):
     Smoothed by e, the first is still ln 2 and the last -log((1 - e) 3/4 + e/2).
     """
     found = score(engine64, training(coefficients=(1.0,)), labels=True)
-    assert found.channels[0, 2:] == pytest.approx(
-        [log(2), (2 * log(3) + log(3 / 2)) / 3], abs=1e-12
-    )
-    assert found.channels[1, 2] == pytest.approx(log(4 / 3), abs=1e-6)
+    assert found.terms[0, 2:] == pytest.approx([log(2), (2 * log(3) + log(3 / 2)) / 3], abs=1e-12)
+    assert found.terms[1, 2] == pytest.approx(log(4 / 3), abs=1e-6)
     assert found.attention == pytest.approx(
         np.array([[3 / 4, 1 / 4], [1 / 4, 3 / 4], [3 / 4, 1 / 4]]), abs=1e-6
     )
     smoothed = score(engine64, training(coefficients=(1.0,), smoothing=0.1), labels=True)
-    assert smoothed.channels[0, 2] == pytest.approx(log(2), abs=1e-12)
-    assert smoothed.channels[1, 2] == pytest.approx(-log(0.9 * 3 / 4 + 0.05), abs=1e-6)
+    assert smoothed.terms[0, 2] == pytest.approx(log(2), abs=1e-12)
+    assert smoothed.terms[1, 2] == pytest.approx(-log(0.9 * 3 / 4 + 0.05), abs=1e-6)
 
 
 def one_step(engine, seed=0, **changes) -> Weights:
-    start = Weights(
+    start = EncoderWeights(
         np.array([[1.0], [-1.0]]),
         ((np.array([[LN3 / 2]]), np.array([0.0])),),
         (np.array([[2 * LN3, 0.0]]), np.array([LN3, LN3])),
     )
-    plain = EncoderTraining(dimension=1, width=1, depth=1, epochs=1, rate=0.1, scores="linear")
-    problem = Problem(EDGE, np.ones(2), np.ones(2))
-    (trained,) = engine.train_encoders([problem], [start], replace(plain, **changes), [seed])
+    plain = EncoderTraining(
+        dimension=1, width=1, depth=1, epochs=1, learning_rate=0.1, scores="linear"
+    )
+    graph = EncodedGraph(EDGE, np.ones(2), np.ones(2))
+    (trained,) = engine.train_encoders([graph], [start], replace(plain, **changes), [seed])
     return trained
 
 

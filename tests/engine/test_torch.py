@@ -10,11 +10,14 @@ from specimens import graph_of, random_graph
 
 torch = pytest.importorskip("torch", reason="the torch engine needs torch")
 
+from ddgk.engine.passes import freeze_sources  # noqa: E402
+from ddgk.engine.problem import PairTraining  # noqa: E402
+from ddgk.method import Method  # noqa: E402
+from ddgk.reading import Reader  # noqa: E402
+
 from ddgk.attributes import learn_families  # noqa: E402
 from ddgk.divergence import Scorer  # noqa: E402
 from ddgk.engine.batches import padded_size, pair_shape  # noqa: E402
-from ddgk.engine.passes import freeze_sources  # noqa: E402
-from ddgk.engine.problem import PairTraining  # noqa: E402
 from ddgk.engine.torch import (  # noqa: E402
     TorchEngine,
     per_node_gradients,
@@ -22,8 +25,6 @@ from ddgk.engine.torch import (  # noqa: E402
     training_loss,
 )
 from ddgk.graphs import Graph  # noqa: E402
-from ddgk.method import Method  # noqa: E402
-from ddgk.reading import Reader  # noqa: E402
 
 
 @pytest.fixture(autouse=True)

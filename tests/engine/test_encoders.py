@@ -6,14 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy import sparse
-
-from ddgk.engine import make_engine
-from ddgk.engine.fused import FusedEngine
 from ddgk.engine.fused.hiding import pack_hiding
 from ddgk.engine.hiding import HELD_SHARE, held_entries, shown_entries
 from ddgk.engine.problem import EncoderTraining, Problem
 from ddgk.engine.starts import first_weights
+from scipy import sparse
+
+from ddgk.engine import make_engine
+from ddgk.engine.fused import FusedEngine
 
 PLAIN = EncoderTraining(4, 8, 2, 40, 0.02, "linear")
 OPTIONS = [

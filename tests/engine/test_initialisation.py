@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from ddgk.engine.problem import PairTraining, Source, Weights
-from ddgk.engine.starts import directions, glorot, pair_start, source_features
+from ddgk.engine.arrays import PairTraining, Source
+from ddgk.engine.initialisation import directions, glorot, initial_attention, source_features
 
 N_ROWS, N_NODES, WIDTH = 30, 30, 5
 SHAPE = (7, 7, N_ROWS, N_NODES)
@@ -13,7 +13,7 @@ SHAPE = (7, 7, N_ROWS, N_NODES)
 def source(members=None, families=()):
     n_nodes = N_NODES if members is None else members.shape[1]
     output = (glorot(1, 2, WIDTH, n_nodes), np.zeros(n_nodes))
-    return Source(Weights(glorot(1, 0, N_ROWS, 3), (), output), families, members)
+    return Source(EncoderWeights(glorot(1, 0, N_ROWS, 3), (), output), families, members)
 
 
 def training(start, reverse="tied", size=4):
@@ -37,12 +37,12 @@ def test_nodes_that_nothing_tells_apart_have_no_direction():
 
 
 def test_an_equivariant_start_knows_the_source_and_no_target():
-    left, right = pair_start(SHAPE, source(), 3, training("equivariant"))
+    left, right = initial_attention(SHAPE, source(), 3, training("equivariant"))
     assert not left.any()
     assert right.any()
-    larger = pair_start((50, 50, N_ROWS, N_NODES), source(), 3, training("equivariant"))
+    larger = initial_attention((50, 50, N_ROWS, N_NODES), source(), 3, training("equivariant"))
     np.testing.assert_array_equal(larger[1], right)
-    again = pair_start(SHAPE, source(), 4, training("equivariant"))
+    again = initial_attention(SHAPE, source(), 4, training("equivariant"))
     assert not np.array_equal(again[1], right)
 
 
@@ -60,12 +60,12 @@ def test_nodes_have_features_of_their_own_where_edges_attend():
     given = source(members, families=(np.ones((N_ROWS, 1)),))
     assert source_features(given).shape == (N_ROWS, 3 + WIDTH + 1)
     assert source_features(given, of_nodes=True).shape == (12, WIDTH)
-    start = pair_start((7, 9, N_ROWS, 12), given, 0, training("equivariant", "free"))
+    start = initial_attention((7, 9, N_ROWS, 12), given, 0, training("equivariant", "free"))
     assert [part.shape for part in start] == [(7, 4), (4, N_ROWS), (9, 4), (4, 12), (1, 9)]
 
 
 def test_a_random_start_draws_both_sides_and_trains_them():
-    left, right = pair_start(SHAPE, source(), 3, training("glorot"))
+    left, right = initial_attention(SHAPE, source(), 3, training("glorot"))
     assert left.any()
     assert right.any()
     assert training("glorot").trains_sources

@@ -1,67 +1,97 @@
-"""Label alphabets and attribute families: what nodes and edges carry, as distributions.
+"""Attributes of nodes and edges as arrays: discrete labels and real values.
 
-A family turns what a graph carries into three matrices for the engine (paper, section 3.3): the
-distribution at every unit (Q_u), what surrounds every unit (Q_s), and what every node contributes
-to its surroundings (C). A new family is a class here and a line in `FAMILIES`.
+Labels become distributions, compared by cross-entropy; real values are standardised by the
+statistics of `fit` and compared by squared error. For every unit there is its own row (Q_u), what
+its neighbours have (Q_s), and what every node contributes to its neighbours (C); see paper section
+3.3. A new attribute is a class here and an entry of `ATTRIBUTES`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+import warnings
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import LabelError
+from ddgk.errors import LabelError, ParameterError, UnseenLabelWarning, shown
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.symmetry import Arcs
 
 Matrix = NDArray[np.float64]
-UNSEEN = ("error", "ignore")
+Integers = NDArray[np.int64]
+UNSEEN = ("warn", "ignore", "error")
+MAX_NAMED = 5  # labels in a warning
 
 
-class Family(Protocol):
-    """What every attribute family does."""
+@dataclass(frozen=True)
+class Rows:
+    """What nodes or edges carry: values, (n, k), and which of them are known (real values only)."""
+
+    values: Matrix
+    known: Matrix | None = None
+
+
+class Attribute(Protocol):
+    """What every learned attribute does."""
 
     name: ClassVar[str]
 
     @classmethod
     def carried(cls, graph: Graph) -> bool | None:
-        """Say whether the graph carries this; None where it has no place for it."""
+        """Return whether the graph has this attribute; None where it has no edges to carry it."""
         ...
 
     @classmethod
     def learn(cls, graphs: Sequence[Graph]) -> Self:
-        """Learn the alphabet (or the width) from graphs that all carry it."""
+        """Learn the alphabet or the statistics from graphs that carry the attribute."""
         ...
 
     @property
     def width(self) -> int:
-        """How many values a distribution has."""
+        """Return the number of columns k."""
         ...
 
-    def unit_distributions(self, graph: Graph, unseen: str) -> Matrix:
-        """Return Q_u, (n_nodes, width); rows sum to 1, or are 0 where there is nothing."""
+    def units(self, graph: Graph) -> Rows:
+        """Return Q_u of every node, (n_nodes, k)."""
         ...
 
-    def contributions(self, graph: Graph, unseen: str) -> Matrix:
-        """Return C, (n_nodes, width): what a node adds to the surroundings of others."""
+    def nodes(self, graph: Graph) -> Rows:
+        """Return C, what a node contributes to its neighbours, (n_nodes, k)."""
         ...
 
-    def colours(self, graph: Graph, unseen: str) -> NDArray[np.int64]:
-        """Return whole numbers that are equal where nodes carry the same, (n_nodes,)."""
+    def colours(self, graph: Graph) -> Integers:
+        """Return integers that are equal where nodes carry the same, (n_nodes,)."""
         ...
 
-    def arcs(self, graph: Graph, unseen: str) -> Arcs | None:
-        """Return the edges coded by what they carry, both ways, if this is about edges."""
+    def edge_codes(self, graph: Graph) -> Integers | None:
+        """Return integers that are equal where edges carry the same, (n_edges,); None for nodes."""
+        ...
+
+    def unseen(self, graph: Graph) -> list[tuple[int, Hashable]]:
+        """Return positions and labels that no graph of `fit` had."""
+        ...
+
+    def check(self, graph: Graph) -> None:
+        """Raise where the graph's columns are not those of `fit`."""
+        ...
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the attribute as JSON values."""
         ...
 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """The distinct labels of a set of graphs, in an order every process agrees on."""
+    """The distinct labels of a set of graphs, in an order that every process agrees on.
+
+    >>> Alphabet.of("banana").labels
+    ('a', 'b', 'n')
+    """
 
     labels: tuple[Hashable, ...]
 
@@ -70,24 +100,21 @@ class Alphabet:
         """Collect the distinct labels."""
         return cls(tuple(sorted(set(labels), key=label_key)))
 
-    def places(
-        self, labels: Sequence[Hashable], unseen: str, graph: Graph, kind: str
-    ) -> NDArray[np.int64]:
-        """Look labels up; an unseen one is an error, or, ignored, gets the last place."""
-        known = {label: place for place, label in enumerate(self.labels)}
-        places = [known.get(label, len(known)) for label in labels]
-        if unseen == "error" and len(known) in places:
-            at = places.index(len(known))
-            where = graph.node_names[at] if kind == "node" else _edge_name(graph, at)
-            raise LabelError(
-                f"{describe(graph.name)}: the {kind} label {labels[at]!r} of {kind} {where!r} was "
-                f"not among the {len(known)} seen in fit; fit on graphs that have it, "
-                'or pass unseen_labels="ignore"'
-            )
-        return np.asarray(places, dtype=np.int64)
+    @cached_property
+    def _places(self) -> dict[Hashable, int]:
+        return {label: place for place, label in enumerate(self.labels)}
 
-    def one_hot(self, places: NDArray[np.int64]) -> Matrix:
-        """Return one row per place; the row of an unseen label is 0: no mass."""
+    def places(self, labels: Sequence[Hashable]) -> Integers:
+        """Look labels up; an unknown one has the place after the last."""
+        known = self._places
+        return np.asarray([known.get(label, len(known)) for label in labels], dtype=np.int64)
+
+    def unseen(self, labels: Sequence[Hashable]) -> list[tuple[int, Hashable]]:
+        """Return positions and labels that are not in the alphabet."""
+        return [(at, label) for at, label in enumerate(labels) if label not in self._places]
+
+    def one_hot(self, places: Integers) -> Matrix:
+        """Return one row per place; the row of an unknown label is 0."""
         rows = np.zeros((len(places), len(self.labels) + 1))
         rows[np.arange(len(places)), places] = 1.0
         return np.ascontiguousarray(rows[:, :-1])
@@ -95,14 +122,14 @@ class Alphabet:
 
 @dataclass(frozen=True)
 class NodeLabels:
-    """Discrete labels on nodes."""
+    """Discrete labels of nodes: Q_u and C are one-hot rows."""
 
     alphabet: Alphabet
     name: ClassVar[str] = "node_labels"
 
     @classmethod
     def carried(cls, graph: Graph) -> bool | None:
-        """Say whether the graph has node labels."""
+        """Return whether the graph has node labels."""
         return graph.node_labels is not None
 
     @classmethod
@@ -112,35 +139,46 @@ class NodeLabels:
 
     @property
     def width(self) -> int:
-        """How many labels there are."""
+        """Return the number of labels."""
         return len(self.alphabet.labels)
 
-    def unit_distributions(self, graph: Graph, unseen: str) -> Matrix:
-        """Return the one-hot of every node's label."""
-        return self.alphabet.one_hot(self.colours(graph, unseen))
+    def units(self, graph: Graph) -> Rows:
+        """Return the one-hot row of every node's label."""
+        return Rows(self.alphabet.one_hot(self.colours(graph)))
 
-    def contributions(self, graph: Graph, unseen: str) -> Matrix:
-        """Return the same one-hots: a node adds its label to its neighbours' surroundings."""
-        return self.unit_distributions(graph, unseen)
+    def nodes(self, graph: Graph) -> Rows:
+        """Return the same rows: a node contributes its label to its neighbours."""
+        return self.units(graph)
 
-    def colours(self, graph: Graph, unseen: str) -> NDArray[np.int64]:
+    def colours(self, graph: Graph) -> Integers:
         """Return the place of every node's label in the alphabet."""
-        return self.alphabet.places(graph.node_labels or (), unseen, graph, "node")
+        return self.alphabet.places(graph.node_labels or ())
 
-    def arcs(self, graph: Graph, unseen: str) -> None:
-        """Return nothing: edges play no part."""
+    def edge_codes(self, graph: Graph) -> None:
+        """Return None: edges carry nothing here."""
+
+    def unseen(self, graph: Graph) -> list[tuple[int, Hashable]]:
+        """Return node numbers and labels that no graph of `fit` had."""
+        return self.alphabet.unseen(graph.node_labels or ())
+
+    def check(self, graph: Graph) -> None:
+        """Accept every graph: labels have no columns to disagree on."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return name and labels."""
+        return {"name": self.name, "labels": [label_as_json(x) for x in self.alphabet.labels]}
 
 
 @dataclass(frozen=True)
 class EdgeLabels:
-    """Discrete labels on edges, read at their end nodes (paper: Q_e)."""
+    """Discrete labels of edges, read at their end nodes (paper: Q_e)."""
 
     alphabet: Alphabet
     name: ClassVar[str] = "edge_labels"
 
     @classmethod
     def carried(cls, graph: Graph) -> bool | None:
-        """Say whether the graph has edge labels; without edges it has no place for them."""
+        """Return whether the graph has edge labels; None without edges."""
         return None if graph.n_edges == 0 else graph.edge_labels is not None
 
     @classmethod
@@ -150,154 +188,385 @@ class EdgeLabels:
 
     @property
     def width(self) -> int:
-        """How many labels there are."""
+        """Return the number of labels."""
         return len(self.alphabet.labels)
 
-    def unit_distributions(self, graph: Graph, unseen: str) -> Matrix:
+    def units(self, graph: Graph) -> Rows:
         """Return the frequencies of the labels on a node's edges."""
-        return normalised(self.contributions(graph, unseen))
+        return Rows(normalised(self.nodes(graph).values))
 
-    def edge_distributions(self, graph: Graph, unseen: str) -> Matrix:
-        """Return the one-hot of every edge's label, for units that are edges, (n_edges, width)."""
-        places = self.alphabet.places(graph.edge_labels or (), unseen, graph, "edge")
-        return self.alphabet.one_hot(places)
+    def edges(self, graph: Graph) -> Rows:
+        """Return the one-hot row of every edge's label, (n_edges, k)."""
+        return Rows(self.alphabet.one_hot(self.edge_codes(graph)))
 
-    def contributions(self, graph: Graph, unseen: str) -> Matrix:
-        """Return how often each label stands on a node's edges."""
-        arcs = self.arcs(graph, unseen)
+    def nodes(self, graph: Graph) -> Rows:
+        """Return the counts of the labels on a node's edges."""
         counts = np.zeros((graph.n_nodes, self.width))
-        known = arcs.codes < self.width
-        np.add.at(counts, (arcs.tails[known], arcs.codes[known]), 1.0)
-        return counts
+        codes = self.edge_codes(graph)
+        known = codes < self.width
+        for end in (0, 1):
+            np.add.at(counts, (graph.edges[known, end], codes[known]), 1.0)
+        return Rows(counts)
 
-    def colours(self, graph: Graph, unseen: str) -> NDArray[np.int64]:  # noqa: ARG002
-        """Return one colour for all nodes: edge labels tell nodes apart through arcs."""
+    def colours(self, graph: Graph) -> Integers:
+        """Return one colour for all nodes: edge labels distinguish nodes through arcs."""
         return np.zeros(graph.n_nodes, dtype=np.int64)
 
-    def arcs(self, graph: Graph, unseen: str) -> Arcs:
-        """Return every edge both ways, coded by its label."""
-        places = self.alphabet.places(graph.edge_labels or (), unseen, graph, "edge")
-        tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
-        return Arcs(tails, heads, np.concatenate([places, places]))
+    def edge_codes(self, graph: Graph) -> Integers:
+        """Return the place of every edge's label in the alphabet."""
+        return self.alphabet.places(graph.edge_labels or ())
+
+    def unseen(self, graph: Graph) -> list[tuple[int, Hashable]]:
+        """Return edge numbers and labels that no graph of `fit` had."""
+        return self.alphabet.unseen(graph.edge_labels or ())
+
+    def check(self, graph: Graph) -> None:
+        """Accept every graph: labels have no columns to disagree on."""
+
+    def as_json(self) -> dict[str, Any]:
+        """Return name and labels."""
+        return {"name": self.name, "labels": [label_as_json(x) for x in self.alphabet.labels]}
 
 
 @dataclass(frozen=True)
-class Attributes:
-    """Non-negative attribute vectors on nodes, read as distributions; a one-hot is a label."""
+class NodeValues:
+    """Real attribute vectors of nodes, standardised by column; nan is a missing value."""
 
-    width: int
-    name: ClassVar[str] = "attributes"
+    means: tuple[float, ...]
+    deviations: tuple[float, ...]
+    name: ClassVar[str] = "node_attributes"
+
+    @classmethod
+    def given(cls, graph: Graph) -> Matrix | None:
+        """Return the values as the graph has them, (n_nodes, k)."""
+        return graph.node_attributes
 
     @classmethod
     def carried(cls, graph: Graph) -> bool | None:
-        """Say whether the graph has node attributes."""
-        return graph.node_attributes is not None
+        """Return whether the graph has node attributes."""
+        return cls.given(graph) is not None
 
     @classmethod
-    def learn(cls, graphs: Sequence[Graph]) -> Attributes:
-        """Learn the width, which must be the same for all graphs."""
-        family = cls(_attributes(graphs[0]).shape[1])
-        for graph in graphs:
-            family.unit_distributions(graph, "error")
-        return family
-
-    def unit_distributions(self, graph: Graph, unseen: str) -> Matrix:  # noqa: ARG002
-        """Return the rows divided by their sums."""
-        values = _attributes(graph)
-        if values.shape[1] != self.width:
+    def learn(cls, graphs: Sequence[Graph]) -> Self:
+        """Learn mean and standard deviation of every column, over known values."""
+        found = [values for graph in graphs if (values := cls.given(graph)) is not None]
+        widths = {values.shape[1] for values in found}
+        if len(widths) > 1:
             raise LabelError(
-                f"{describe(graph.name)}: it has {values.shape[1]} attributes a node, but the "
-                f"model was fitted with {self.width}; give every graph the same columns"
+                f"graphs have {' and '.join(map(str, sorted(widths)))} columns of "
+                f"{cls.name.replace('_', ' ')}; give every graph the same columns"
             )
-        return normalised(values)
+        values = np.concatenate(found)
+        known = np.isfinite(values)
+        count = np.maximum(known.sum(axis=0), 1)
+        means = np.where(known, values, 0.0).sum(axis=0) / count
+        spread = np.where(known, values - means, 0.0)
+        scales = np.sqrt((spread**2).sum(axis=0) / count)
+        if not (np.isfinite(means).all() and np.isfinite(scales).all()):
+            raise LabelError(
+                f"{cls.name.replace('_', ' ')} are too large to be standardised; rescale them"
+            )
+        return cls(tuple(means.tolist()), tuple(np.where(scales > 0, scales, 1.0).tolist()))
 
-    def contributions(self, graph: Graph, unseen: str) -> Matrix:
-        """Return the same distributions."""
-        return self.unit_distributions(graph, unseen)
+    @property
+    def width(self) -> int:
+        """Return the number of columns."""
+        return len(self.means)
 
-    def colours(self, graph: Graph, unseen: str) -> NDArray[np.int64]:
+    def standardised(self, graph: Graph) -> Rows:
+        """Return (y - mean) / deviation, 0 where missing, and 1 where known."""
+        values = self.given(graph)
+        if values is None:  # a graph without edges has no edge attributes
+            return Rows(np.zeros((0, self.width)), np.zeros((0, self.width)))
+        known = np.isfinite(values)
+        scaled = (np.where(known, values, 0.0) - self.means) / self.deviations
+        return Rows(np.where(known, scaled, 0.0), known.astype(np.float64))
+
+    def units(self, graph: Graph) -> Rows:
+        """Return every node's standardised values."""
+        return self.standardised(graph)
+
+    def nodes(self, graph: Graph) -> Rows:
+        """Return the same rows: neighbours average them."""
+        return self.units(graph)
+
+    def colours(self, graph: Graph) -> Integers:
         """Return the rank of every node's row among the distinct rows."""
-        rows = self.unit_distributions(graph, unseen)
-        return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        return _row_ranks(self.standardised(graph))
 
-    def arcs(self, graph: Graph, unseen: str) -> None:
-        """Return nothing: edges play no part."""
+    def edge_codes(self, graph: Graph) -> Integers | None:
+        """Return None: edges carry nothing here."""
+
+    def unseen(self, graph: Graph) -> list[tuple[int, Hashable]]:  # noqa: ARG002
+        """Return nothing: every real number is known."""
+        return []
+
+    def check(self, graph: Graph) -> None:
+        """Raise where the graph has another number of columns than `fit` saw."""
+        values = self.given(graph)
+        if values is not None and values.shape[1] != self.width:
+            raise LabelError(
+                f"{describe(graph.name)}: it has {values.shape[1]} columns of "
+                f"{self.name.replace('_', ' ')}, but the model was fitted with {self.width}; give "
+                "every graph the same columns"
+            )
+
+    def as_json(self) -> dict[str, Any]:
+        """Return name, means and standard deviations."""
+        return {
+            "name": self.name,
+            "means": list(self.means),
+            "deviations": list(self.deviations),
+        }
 
 
-FAMILIES: dict[str, type[NodeLabels] | type[EdgeLabels] | type[Attributes]] = {
-    family.name: family for family in (NodeLabels, EdgeLabels, Attributes)
+@dataclass(frozen=True)
+class EdgeValues(NodeValues):
+    """Real attribute vectors of edges; a node has the mean over its edges."""
+
+    name: ClassVar[str] = "edge_attributes"
+
+    @classmethod
+    def given(cls, graph: Graph) -> Matrix | None:
+        """Return the values as the graph has them, (n_edges, k)."""
+        return getattr(graph, "edge_attributes", None)
+
+    @classmethod
+    def carried(cls, graph: Graph) -> bool | None:
+        """Return whether the graph has edge attributes; None without edges."""
+        return None if graph.n_edges == 0 else cls.given(graph) is not None
+
+    def edges(self, graph: Graph) -> Rows:
+        """Return every edge's standardised values, (n_edges, k)."""
+        return self.standardised(graph)
+
+    def units(self, graph: Graph) -> Rows:
+        """Return the mean over a node's edges, of known values."""
+        given = self.standardised(graph)
+        assert given.known is not None
+        ends = graph.edges.T.reshape(-1)
+        values, known = np.tile(given.values, (2, 1)), np.tile(given.known, (2, 1))
+        # In an order by value, so that sums do not depend on the node order.
+        order = np.lexsort(values.T)
+        sums, counts = np.zeros((2, graph.n_nodes, self.width))
+        np.add.at(sums, ends[order], values[order])
+        np.add.at(counts, ends[order], known[order])
+        means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+        return Rows(means, (counts > 0).astype(np.float64))
+
+    def colours(self, graph: Graph) -> Integers:
+        """Return one colour for all nodes: edge values distinguish nodes through arcs."""
+        return np.zeros(graph.n_nodes, dtype=np.int64)
+
+    def edge_codes(self, graph: Graph) -> Integers:
+        """Return the rank of every edge's row among the distinct rows."""
+        return _row_ranks(self.standardised(graph))
+
+
+ATTRIBUTES: dict[str, Any] = {
+    kind.name: kind for kind in (NodeLabels, EdgeLabels, NodeValues, EdgeValues)
 }
 
 
-def learn_families(graphs: Sequence[Graph], wanted: str | Sequence[str]) -> tuple[Family, ...]:
-    """Learn the families a model will read.
+@dataclass(frozen=True)
+class AttributeModel:
+    """The attributes a model uses, as learned in `fit`."""
 
-    wanted: "auto" for those the graphs carry, "none" for structure alone, or a list of names.
-    A family that only some of the graphs carry is an error, since a missing one cannot be compared.
+    attributes: tuple[Attribute, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the attributes."""
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def has_values(self) -> bool:
+        """Return whether any attribute is real-valued."""
+        return any(isinstance(attribute, NodeValues) for attribute in self.attributes)
+
+    def check(self, graph: Graph) -> None:
+        """Raise where a graph lacks an attribute of the model or has other columns."""
+        for attribute in self.attributes:
+            if attribute.carried(graph) is False:
+                raise LabelError(
+                    f"{describe(graph.name)}: it has no {attribute.name.replace('_', ' ')}, but "
+                    "the model was fitted on graphs that do"
+                )
+            attribute.check(graph)
+
+    def check_labels(self, graphs: Iterable[Graph], unseen: str = "warn") -> None:
+        """Apply the policy for labels that no graph of `fit` had; call it once per batch of graphs.
+
+        unseen: "warn" for one `UnseenLabelWarning` that names them, "ignore", or "error". Unseen
+        labels have no mass in any distribution.
+        """
+        if unseen not in UNSEEN:
+            listed = ", ".join(map(repr, UNSEEN))
+            raise ParameterError(f"unseen_labels must be one of {listed}, not {unseen!r}")
+        if unseen == "ignore":
+            return
+        found: dict[str, Counter[Hashable]] = {}
+        for position, graph in enumerate(graphs):
+            for attribute in self.attributes:
+                for at, label in attribute.unseen(graph):
+                    if unseen == "error":
+                        raise LabelError(_unseen_message(graph, position, attribute, at, label))
+                    found.setdefault(attribute.name, Counter())[label] += 1
+        if found:
+            parts = [f"{name.replace('_', ' ')} {_named(found[name])}" for name in found]
+            warnings.warn(
+                f"labels that fit did not see have no mass: {'; '.join(parts)}; pass "
+                'unseen_labels="ignore" to accept this, or "error" to refuse such graphs',
+                UnseenLabelWarning,
+                stacklevel=3,
+            )
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """Return the model as JSON values."""
+        return [attribute.as_json() for attribute in self.attributes]
+
+    @classmethod
+    def from_json(cls, described: Sequence[Mapping[str, Any]]) -> AttributeModel:
+        """Undo `as_json`; malformed values raise ValueError, KeyError or TypeError."""
+        return cls(tuple(map(_attribute_from_json, described)))
+
+
+def learn_attributes(graphs: Sequence[Graph], wanted: str | Sequence[str]) -> AttributeModel:
+    """Learn the attributes a model will use.
+
+    Parameters
+    ----------
+    graphs : sequence of Graph
+    wanted : str or sequence of str
+        "auto" for those the graphs carry, "none" for structure alone, or names of `ATTRIBUTES`. An
+        attribute that only some of the graphs carry is an error.
+
+    Examples
+    --------
+    >>> learn_attributes([Graph(2, [(0, 1)], node_labels="CO")], "auto").names
+    ('node_labels',)
     """
-    names = tuple(FAMILIES) if wanted == "auto" else () if wanted == "none" else tuple(wanted)
-    learned: list[Family] = []
+    names = tuple(ATTRIBUTES) if wanted == "auto" else () if wanted == "none" else tuple(wanted)
+    learned: list[Attribute] = []
     for name in names:
-        family = FAMILIES[name]
-        carried = [family.carried(graph) for graph in graphs]
+        kind = ATTRIBUTES[name]
+        carried = [kind.carried(graph) for graph in graphs]
         if False in carried and (True in carried or wanted != "auto"):
             place = carried.index(False)
             raise LabelError(
                 f"{describe(graphs[place].name, place)} has no {name.replace('_', ' ')}, "
                 f"but {carried.count(True)} of {len(graphs)} graphs do; give them to all, "
-                "or name the families to read with families=..."
+                "or name the attributes to use with attributes=..."
             )
         if True in carried:
-            learned.append(family.learn(graphs))
-    return tuple(learned)
+            learned.append(kind.learn(graphs))
+    return AttributeModel(tuple(learned))
 
 
-def check_families(graph: Graph, families: Sequence[Family]) -> None:
-    """Refuse a graph that lacks what the model was fitted to read."""
-    for family in families:
-        if FAMILIES[family.name].carried(graph) is False:
-            raise LabelError(
-                f"{describe(graph.name)}: it has no {family.name.replace('_', ' ')}, but the model "
-                "was fitted on graphs that do"
-            )
+def both_ways(graph: Graph, codes: Integers) -> Arcs:
+    """Return every edge as two arcs; of a directed graph, forward and backward codes differ."""
+    tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
+    shift = 1 + int(codes.max(initial=-1)) if getattr(graph, "directed", False) else 0
+    return Arcs(tails, heads, np.concatenate([codes, codes + shift]))
 
 
 def normalised(rows: Matrix) -> Matrix:
     """Divide rows by their sums; a row of zeros stays."""
-    with np.errstate(over="ignore"):
-        sums = rows.sum(axis=1, keepdims=True)
-    huge = np.isinf(sums[:, 0])
-    if huge.any():
-        rows = rows.copy()
-        rows[huge] /= rows[huge].max(axis=1, keepdims=True)
-        sums = rows.sum(axis=1, keepdims=True)
+    sums = rows.sum(axis=1, keepdims=True)
     return np.asarray(np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0))
 
 
-def pooled(neighbours: Any, contributions: Matrix) -> Matrix:
-    """Return Q_s: what the nodes around a unit contribute together, as distributions.
+def pooled(neighbours: Any, nodes: Rows) -> Rows:
+    """Return Q_s: what the neighbours of a unit contribute together.
 
-        Q_s = rownorm(B C)
+        labels: rownorm(B C);   values: the mean of B over known values
 
-    neighbours: how much of each class a unit's relation reaches, (n_units, n_classes). Counting the
-    same thing as the model's prediction rownorm(sigmoid(Y) C) makes a perfect Y optimal.
+    neighbours: B summed over classes of nodes, (n_units, n_classes).
     """
-    return normalised(np.asarray(neighbours @ contributions))
+    if nodes.known is None:
+        return Rows(normalised(np.asarray(neighbours @ nodes.values)))
+    counts = np.asarray(neighbours @ nodes.known)
+    sums = np.asarray(neighbours @ nodes.values)
+    means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+    return Rows(means, (counts > 0).astype(np.float64))
 
 
-def two_hop(neighbours: Any, contributions: Matrix) -> Matrix:
-    """Return Q_s as the paper has it for edges: those two hops away, not those at the unit."""
-    return normalised(np.asarray(neighbours @ contributions) - contributions)
+def two_hop(neighbours: Any, nodes: Rows) -> Rows:
+    """Return Q_s of edge labels as in the paper: of edges two hops away, not those at the unit."""
+    return Rows(normalised(np.asarray(neighbours @ nodes.values) - nodes.values))
 
 
-def _attributes(graph: Graph) -> Matrix:
-    assert graph.node_attributes is not None
-    return graph.node_attributes
+def _row_ranks(rows: Rows) -> Integers:
+    if not len(rows.values):
+        return np.zeros(0, dtype=np.int64)
+    keys = np.hstack([rows.values, *(() if rows.known is None else (rows.known,))])
+    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _edge_name(graph: Graph, position: int) -> tuple[Hashable, Hashable]:
-    u, v = graph.edges[position]
-    return graph.node_names[u], graph.node_names[v]
+def _unseen_message(
+    graph: Graph, position: int, attribute: Attribute, at: int, label: Hashable
+) -> str:
+    kind = "edge" if attribute.name == "edge_labels" else "node"
+    names = graph.node_names
+    where: Any = names[at] if kind == "node" else tuple(names[end] for end in graph.edges[at])
+    return (
+        f"{describe(graph.name, position)}: the {kind} label {shown(repr(label))} of {kind} "
+        f"{where!r} was not among the {attribute.width} seen in fit; fit on graphs that have it, "
+        'or pass unseen_labels="warn"'
+    )
 
 
-Surrounding = Callable[[Any, Matrix], Matrix]
+def _named(found: Counter[Hashable]) -> str:
+    labels = sorted(found, key=label_key)
+    listed = ", ".join(shown(repr(label)) for label in labels[:MAX_NAMED])
+    more = len(labels) - MAX_NAMED
+    return f"{listed} and {more} more" if more > 0 else listed
+
+
+def label_as_json(label: Hashable) -> Any:
+    """Return a label as JSON values: text, numbers, None, and tuples, sets, bytes of them.
+
+    >>> label_as_json(("C", 2))
+    {'tuple': ['C', 2]}
+    """
+    if isinstance(label, bool | int | float | str | type(None)):
+        return label
+    if isinstance(label, tuple):
+        return {"tuple": [label_as_json(part) for part in label]}
+    if isinstance(label, frozenset):
+        return {"set": [label_as_json(part) for part in sorted(label, key=label_key)]}
+    if isinstance(label, bytes):
+        return {"bytes": label.hex()}
+    raise LabelError(
+        f"the label {shown(repr(label))} is a {type(label).__name__}, which a file cannot hold; "
+        "use text, numbers, or tuples of them as labels"
+    )
+
+
+def label_from_json(value: Any) -> Any:
+    """Undo `label_as_json`."""
+    if isinstance(value, bool | int | float | str | type(None)):
+        return value
+    if not isinstance(value, dict) or len(value) != 1:
+        raise TypeError(f"a label cannot be a {type(value).__name__}")
+    ((kind, content),) = value.items()
+    if kind == "bytes":
+        return bytes.fromhex(content)
+    parts = [label_from_json(part) for part in content]
+    return {"tuple": tuple, "set": frozenset}[kind](parts)
+
+
+def _attribute_from_json(described: Mapping[str, Any]) -> Attribute:
+    kind = ATTRIBUTES[described["name"]]
+    if issubclass(kind, NodeValues):
+        means, deviations = (tuple(map(float, described[key])) for key in ("means", "deviations"))
+        valid = len(means) == len(deviations) and np.isfinite([*means, *deviations]).all()
+        if not valid or any(value <= 0 for value in deviations):
+            raise ValueError(f"the statistics of {described['name']} are damaged")
+        values: Attribute = kind(means, deviations)
+        return values
+    labels = tuple(label_from_json(label) for label in described["labels"])
+    if len(set(labels)) < len(labels):
+        raise ValueError(f"the labels of {described['name']} repeat")
+    discrete: Attribute = kind(Alphabet(labels))
+    return discrete

@@ -1,315 +1,290 @@
-"""Pairs -> divergences: what the engine learned of a pair, as named channels that add up.
+"""Pairs -> loss terms and divergences of global attention (paper eq. 9 and 10).
 
-D' is how badly a target is reconstructed through a source's encoder; D subtracts a baseline
-(paper eq. 9 and 10). A row of columns belongs to a target and a source: every channel after every
-step of the curve, the last time also by region of the source; then what the target looks like from
-there (`ddgk.engine.images`). Arrays have the axes (target, source, column).
+D'(T||S) is the loss of reconstructing target T through the encoder of source S; D subtracts a
+baseline. Arrays have the axes (target, source, term, checkpoint).
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.columns import channel_places, reported_channels, source_columns
+from ddgk.config import Config
 from ddgk.encoder import Encoder, train_encoders
-from ddgk.engine.images import draw_waves, read_images
-from ddgk.engine.problem import Engine, Outcome, Source
+from ddgk.engine.arrays import EncodedGraph, Engine, Outcome, dense
 from ddgk.errors import NonFiniteLossError
+from ddgk.explanation import Explanation
 from ddgk.graphs.graph import Graph, at_position, describe
-from ddgk.method import Method
-from ddgk.reading import Reader, Reading
+from ddgk.targets import Encoding
 
 Array = NDArray[np.float64]
 Pair = tuple[int, int]
-PAIRS_PER_TILE = 4096
+
+
+def loss_terms(attributes: Iterable[str]) -> list[str]:
+    """Return the names of the summands of the training loss.
+
+    >>> loss_terms(["node_labels"])
+    ['edges', 'non_edges', 'node_labels.attention', 'node_labels.reverse']
+    """
+    parts = [f"{name}.{part}" for name in attributes for part in ("attention", "reverse")]
+    return ["edges", "non_edges", *parts]
 
 
 @dataclass(frozen=True)
-class Scorer:
-    """Scores pairs of (target, source) by one method.
+class GlobalDivergences:
+    """Divergences of targets from sources, by global attention.
 
-    seed: for the starts of encoders, also of those that targets need for a baseline or symmetry.
-    Several relations are as many scorers, `parts`; their channels stand side by side in what
-    `encode`, `baselines` and `divergences` have to do with, everything else is about one relation.
+    Parameters
+    ----------
+    config : Config
+        With ``attention="global"``.
+    encoding : Encoding
+        How graphs become arrays, as learned in `fit`.
+    engine : Engine
+    seed : int
+        For the encoders of targets, which symmetric divergences and the baseline "target" need.
+
+    Examples
+    --------
+    >>> from ddgk.engine import make_engine
+    >>> config = Config.preset("paper").replace(checkpoints=(5,), encoder_epochs=5)
+    >>> path, ring = Graph(3, [(0, 1), (1, 2)]), Graph(3, [(0, 1), (1, 2), (0, 2)])
+    >>> scorer = GlobalDivergences(config, Encoding(), make_engine(), seed=0)
+    >>> sources = scorer.encode_sources([ring])
+    >>> scorer.divergences([path, ring], sources, scorer.baselines(sources)).shape
+    (2, 1, 1, 1)
     """
 
-    method: Method
-    reader: Reader
+    config: Config
+    encoding: Encoding
     engine: Engine
-    seed: int
+    seed: int = 0
 
     @property
-    def channels(self) -> list[str]:
-        """Return the names of the reported channels."""
-        return reported_channels(self.method, self.reader.family_names)
+    def term_names(self) -> list[str]:
+        """Return the names of the reported terms."""
+        if self.config.output != "terms":
+            return [self.config.output]
+        return loss_terms(self.encoding.attributes.names)
 
     @property
-    def columns(self) -> list[str]:
-        """Return the names of what a source says of a target."""
-        return source_columns(self.method, self.reader.family_names)
+    def shape(self) -> tuple[int, int]:
+        """Return (n_terms, n_checkpoints)."""
+        return len(self.term_names), len(self.config.checkpoints)
 
-    @property
-    def parts(self) -> tuple[Scorer, ...]:
-        """Return a scorer for each relation alone."""
-        return tuple(
-            replace(
-                self,
-                method=self.method.changed(relation=relation),
-                reader=replace(self.reader, relation=relation),
-            )
-            for relation in self.method.relations
-        )
+    def encode(self, graph: Graph) -> EncodedGraph:
+        """Encode a target, on its quotient where the initialisation allows it."""
+        return self.encoding.encode(graph, quotient=self.config.on_quotient)
 
-    def read(self, graph: Graph) -> Reading:
-        """Read a target, on its quotient where the start allows it; sampled if it is large."""
-        samples = self.method.samples_of(graph.n_nodes, self.reader.relation)
-        return self.reader.read(graph, quotient=self.method.on_quotient, samples=samples)
-
-    def encode(self, graphs: Sequence[Graph]) -> list[Encoder]:
+    def encode_sources(self, graphs: Sequence[Graph]) -> list[Encoder]:
         """Train an encoder for every graph."""
-        if len(self.method.relations) > 1:
-            sides = zip(*(part.encode(graphs) for part in self.parts), strict=True)
-            return [replace(first, beside=tuple(others)) for first, *others in sides]
-        training = self.method.encoder_training
-        return train_encoders(graphs, self.reader, training, self.engine, self.seed)
+        return train_encoders(graphs, self.encoding, self.config, self.engine, self.seed)
 
     def train(
         self,
-        readings: Sequence[Reading],
+        graphs: Sequence[EncodedGraph],
         encoders: Sequence[Encoder],
         pairs: Sequence[Pair],
         *,
         detail: bool = False,
-        seeds: Sequence[int] | None = None,
     ) -> list[Outcome]:
-        """Train the attention of pairs (reading, encoder), given by position."""
-        sources = [self._asked(encoder) for encoder in encoders]
-        problems = [(readings[t].problem, sources[s]) for t, s in pairs]
-        starts = [encoders[s].seed for _, s in pairs] if seeds is None else seeds
-        training = self.method.pair_training(self.reader.family_names)
-        return self.engine.score_pairs(problems, starts, training, detail=detail)
+        """Train the attention of pairs (target, source), given by position."""
+        arrays = [(graphs[t], encoders[s].source) for t, s in pairs]
+        seeds = [encoders[s].seed for _, s in pairs]
+        training = self.config.pair_training(self.encoding.attributes.names)
+        return self.engine.train_pairs(arrays, seeds, training, detail=detail)
 
     def losses(
-        self, readings: Sequence[Reading], encoders: Sequence[Encoder], pairs: Sequence[Pair]
+        self, graphs: Sequence[EncodedGraph], encoders: Sequence[Encoder], pairs: Sequence[Pair]
     ) -> Array:
-        """Return D' and images of pairs, (n_pairs, n_columns)."""
-        n_regions, places = self.method.split_regions, defaultdict(list)
-        # What is subtracted of a soft relation goes to regions by where units attend.
-        soft = n_regions > 0 and any(reading.entropies.any() for reading in readings)
-        outcomes = self.train(readings, encoders, pairs, detail=soft)
-        within = [_membership(encoder, n_regions) for encoder in encoders]
-        losses = np.empty((len(pairs), len(self.columns)))
-        n_losses = self.places.size
-        for place, (t, _) in enumerate(pairs):
-            places[t].append(place)
-        for t, own in places.items():
-            found = [(outcomes[place], within[pairs[place][1]]) for place in own]
-            terms, entropies = _by_readout(readings[t], found)
-            reported = np.moveaxis(self.reported(terms, entropies, readings[t]), -1, 0)
-            losses[own, :n_losses] = reported.reshape(len(own), -1)
-        if self.method.image_steps:
-            waves = [draw_waves(encoder.seed, self.method.regions) for encoder in encoders]
-            for t, own in places.items():
-                seen = ((outcomes[place].regional, waves[pairs[place][1]]) for place in own)
-                images = read_images(readings[t].problem, seen).reshape(len(own), -1)
-                losses[own, n_losses:] = self._reduced(images, readings[t])
-        return losses
+        """Return D' of pairs, (n_pairs, n_terms, n_checkpoints)."""
+        found = np.empty((len(pairs), *self.shape))
+        outcomes = self.train(graphs, encoders, pairs)
+        for place, ((t, _), outcome) in enumerate(zip(pairs, outcomes, strict=True)):
+            graph = graphs[t]
+            entropies = (_entropies(graph) * graph.unit_weights).sum(axis=1)
+            found[place] = self.reported(outcome.terms.T, entropies[:, None], graph)
+        return found
 
-    @property
-    def places(self) -> NDArray[np.int64]:
-        """Return where among the columns channels are, (n_channels, n_readouts)."""
-        return channel_places(self.method, self.reader.family_names)
+    def reported(self, terms: Array, entropies: Array, graph: EncodedGraph) -> Array:
+        """Turn an engine's terms, or shares of them, into the reported ones.
 
-    def _reduced(self, images: Array, reading: Reading) -> Array:
-        """Return images, which are sums over units, as the method reports: means, sums or both."""
-        if self.method.reduction == "sum":
-            return images
-        means = images / reading.problem.unit_weights.sum()
-        return means if self.method.reduction == "mean" else np.hstack([means, images])
-
-    def _asked(self, encoder: Encoder) -> Source:
-        """Return an encoder that knows its regions, where attention to them is asked for."""
-        n_regions = self.method.regions if self.method.image_steps else 0
-        if not n_regions:
-            return encoder.source
-        return replace(encoder.source, regions=encoder.regions(n_regions), n_regions=n_regions)
-
-    @property
-    def _at_steps(self) -> NDArray[np.int64]:
-        """Return which columns are read of the whole target, and not by region of the source."""
-        return self.places[:, : len(self.method.curve)].ravel()
-
-    def reported(self, terms: Array, entropies: Array, reading: Reading) -> Array:
-        """Turn an engine's channels, or shares of them, into the reported ones.
-
-        terms: (n_engine_channels, ...); entropies: what is to be subtracted of the first two, as a
-        sum over entries, (2, ...). Returns (n_channels, ...).
+        terms: (n_engine_terms, ...); entropies: what is subtracted of the first two, as a sum over
+        entries, (2, ...). Returns (n_terms, ...).
         """
-        counts = self.counts(reading).reshape(-1, *[1] * (terms.ndim - 1))
         excess = terms.copy()
-        excess[:2] -= entropies if self.method.reduction == "sum" else entropies / counts[:2]
-        if self.method.reduction != "both":
-            return self._output(excess)
-        return np.concatenate([self._output(excess), self._output(excess * counts)])
-
-    def counts(self, reading: Reading) -> Array:
-        """Return how many entries or units each engine channel runs over, (n_engine_channels,)."""
-        n_units = reading.problem.unit_weights.sum()
-        n_nodes = reading.problem.node_weights.sum()
-        return np.array([n_units * n_nodes] * 2 + [n_units] * (2 * len(self.reader.families)))
-
-    def _output(self, channels: Array) -> Array:
-        if self.method.output == "channels":
-            return channels
-        if self.method.output == "edges":
-            return channels[:1]
-        total: Array = channels[0] + channels[1]
-        for place, family in enumerate(self.reader.family_names):
-            parts = channels[2 + 2 * place] + channels[3 + 2 * place]
-            total = total + self.method.coefficient(family) * parts
+        excess[:2] -= entropies / self._divisor(graph)
+        if self.config.output == "terms":
+            return excess
+        if self.config.output == "edges":
+            return excess[:1]
+        total: Array = excess[0] + excess[1]
+        for place, name in enumerate(self.encoding.attributes.names):
+            parts = excess[2 + 2 * place] + excess[3 + 2 * place]
+            total = total + self.config.coefficient(name) * parts
         return total[None]
 
+    def _divisor(self, graph: EncodedGraph) -> float:
+        """Return the divisor of the structure loss: 1, or the number of entries."""
+        if self.config.reduction == "sum":
+            return 1.0
+        return float(graph.unit_weights.sum() * graph.node_weights.sum())
+
     def self_losses(self, encoders: Sequence[Encoder]) -> Array:
-        """Return D'(S||S) of every encoder, (n_encoders, n_columns)."""
-        readings = [self.read(encoder.graph) for encoder in encoders]
-        return self.losses(readings, encoders, [(i, i) for i in range(len(encoders))])
+        """Return D'(S||S) of every encoder, (n_encoders, n_terms, n_checkpoints)."""
+        graphs = [self.encode(encoder.graph) for encoder in encoders]
+        return self.losses(graphs, encoders, [(i, i) for i in range(len(encoders))])
 
     def baselines(self, encoders: Sequence[Encoder]) -> Array:
-        """Return what is subtracted per source, (n_encoders, n_columns)."""
-        if len(self.method.relations) > 1:
-            sides = zip(self.parts, sides_of(encoders), strict=True)
-            return np.concatenate([part.baselines(own) for part, own in sides], axis=1)
-        if self.method.baseline == "none":
-            return np.zeros((len(encoders), len(self.columns)))
-        own = self.self_losses(encoders)
-        if self.method.baseline == "target":  # which regions of a source know nothing of
-            own[:, self._at_steps] = 0
-        return own
+        """Return what is subtracted per source, (n_encoders, n_terms, n_checkpoints)."""
+        if self.config.baseline != "source":
+            return np.zeros((len(encoders), *self.shape))
+        return self.self_losses(encoders)
 
     def divergences(
         self,
         targets: Sequence[Graph],
         encoders: Sequence[Encoder],
         baselines: Array,
-        places: Sequence[int] | None = None,
+        positions: Sequence[int] | None = None,
     ) -> Array:
-        """Return D of all targets against all sources, (n_targets, n_sources, n_columns).
+        """Return D of all targets from all sources.
 
-        baselines: as `baselines` returned them. places: where the caller has the targets, for
-        messages. For the baseline "target" and for symmetric divergences an encoder of every target
-        is trained too; they change what is read after steps. Regions are of the source, so what a
-        target's encoder says has no place in them: they are D'(T||S), less D'(S||S).
+        Parameters
+        ----------
+        targets : sequence of Graph
+        encoders : sequence of Encoder
+        baselines : array of shape (n_sources, n_terms, n_checkpoints)
+            As `baselines` returned them.
+        positions : sequence of int, optional
+            The positions of the targets in the caller's list, for error messages.
+
+        Returns
+        -------
+        array of shape (n_targets, n_sources, n_terms, n_checkpoints)
         """
-        if len(self.method.relations) > 1:
-            shares = np.split(baselines, len(self.method.relations), axis=-1)
-            each = zip(self.parts, sides_of(encoders), shares, strict=True)
-            grids = [part.divergences(targets, own, less, places) for part, own, less in each]
-            return np.concatenate(grids, axis=2)
-        sources = [encoder.graph for encoder in encoders]
-        grid = self._all_losses(targets, encoders, places) - baselines
-        if self.method.baseline != "target" and not self.method.symmetric:
+        grid = self._all_losses(targets, encoders, positions) - baselines
+        if self.config.baseline != "target" and not self.config.symmetric:
             return grid
-        own = self.encode(targets)
+        own = self.encode_sources(targets)
         own_losses = self.self_losses(own)
-        steps = self._at_steps
-        if self.method.baseline == "target":
-            grid[..., steps] -= own_losses[:, None, steps]
-        if self.method.symmetric:
-            mirrored = self._all_losses(sources, own)
-            if self.method.baseline == "source":
+        if self.config.baseline == "target":
+            grid -= own_losses[:, None]
+        if self.config.symmetric:
+            mirrored = self._all_losses([encoder.graph for encoder in encoders], own)
+            if self.config.baseline == "source":
                 mirrored -= own_losses
-            elif self.method.baseline == "target":
+            elif self.config.baseline == "target":
                 mirrored -= self.self_losses(encoders)[:, None]
-            grid[..., steps] += mirrored.swapaxes(0, 1)[..., steps]
+            grid += mirrored.swapaxes(0, 1)
         return grid
 
     def _all_losses(
         self,
         targets: Sequence[Graph],
         encoders: Sequence[Encoder],
-        places: Sequence[int] | None = None,
+        positions: Sequence[int] | None = None,
     ) -> Array:
-        """Return D' of all targets against all sources; equal readings are trained once."""
-        known = range(len(targets)) if places is None else places
-        readings = []
-        for place, graph in zip(known, targets, strict=True):
-            with at_position(place):
-                readings.append(self.read(graph))
+        """Return D' of all targets from all sources; equal encoded graphs are trained once."""
+        known = range(len(targets)) if positions is None else positions
+        graphs = []
+        for position, graph in zip(known, targets, strict=True):
+            with at_position(position):
+                graphs.append(self.encode(graph))
         first: dict[str, int] = {}
-        shared = [first.setdefault(r.digest, place) for place, r in enumerate(readings)]
+        shared = [first.setdefault(g.digest, place) for place, g in enumerate(graphs)]
         distinct = sorted(first.values())
         pairs = [(t, s) for t in distinct for s in range(len(encoders))]
-        losses = self.losses(readings, encoders, pairs)
-        named = [describe(graph.name, place) for place, graph in zip(known, targets, strict=True)]
-        refuse_non_finite(losses, pairs, named, encoders, self.method.rate)
-        grid: Array = losses.reshape(len(distinct), len(encoders), *losses.shape[1:])
+        losses = self.losses(graphs, encoders, pairs)
+        broken = ~np.isfinite(losses).reshape(len(pairs), -1).all(axis=1)
+        if broken.any():
+            t, s = pairs[int(np.argmax(broken))]
+            raise NonFiniteLossError(
+                f"target {describe(targets[t].name, known[t])} against source "
+                f"{describe(encoders[s].graph.name, s)}: the loss became inf or nan; lower "
+                f"learning_rate (it is {self.config.learning_rate:g})"
+            )
+        grid: Array = losses.reshape(len(distinct), len(encoders), *self.shape)
         return grid[np.searchsorted(distinct, shared)]
 
+    def explain(self, target: Graph, encoder: Encoder) -> Explanation:
+        """Train one pair and split its divergence into shares of nodes and entries.
 
-def sides_of(encoders: Sequence[Encoder]) -> list[list[Encoder]]:
-    """Sort encoders of several relations by relation."""
-    return [list(own) for own in zip(*(encoder.sides for encoder in encoders), strict=True)]
+        The share of a class is divided equally among its nodes.
+        """
+        found = self._explain_one_way(target, encoder)
+        if not self.config.symmetric:
+            return found
+        (own,) = self.encode_sources([target])
+        return replace(found, mirror=self._explain_one_way(encoder.graph, own))
 
-
-def _by_readout(reading: Reading, found: Sequence[tuple[Outcome, Array]]) -> tuple[Array, Array]:
-    """Put what an engine found of a target, against several sources, in the order of readouts.
-
-    found: outcomes, and which units of the source are in which region. Returns the channels,
-    (n_engine_channels, n_readouts, n_sources), and what of the first two a perfect prediction would
-    cost, (2, n_readouts, n_sources).
-    """
-    steps = np.stack([outcome.channels for outcome, _ in found]).T
-    regions = np.stack([outcome.shares @ within for outcome, within in found], axis=-1)
-    by_unit = reading.entropies * reading.problem.unit_weights
-    at_steps = np.broadcast_to(by_unit.sum(axis=1)[:, None, None], (2, *steps.shape[1:]))
-    at_regions = [
-        np.zeros((2, within.shape[1]))
-        if outcome.attention is None
-        else by_unit @ reading.unit_attention(outcome.attention) @ within
-        for outcome, within in found
-    ]
-    return (
-        np.concatenate([steps, regions], axis=1),
-        np.concatenate([at_steps, np.stack(at_regions, axis=-1)], axis=1),
-    )
-
-
-def _membership(encoder: Encoder, n_regions: int) -> Array:
-    """Return 1 where a unit of the source is in a region, else 0, (n_units, n_regions)."""
-    if not n_regions:
-        return np.zeros((len(encoder.source.weights.table), 0))
-    return np.eye(n_regions)[encoder.regions(n_regions)]
-
-
-def refuse_non_finite(
-    losses: Array,
-    pairs: Sequence[Pair],
-    targets: Sequence[str],
-    encoders: Sequence[Encoder],
-    rate: float,
-) -> None:
-    """Raise when a pair diverged, and say which; targets are given as messages call them."""
-    broken = ~np.isfinite(losses).reshape(len(pairs), -1).all(axis=1)
-    if broken.any():
-        t, s = pairs[int(np.argmax(broken))]
-        raise NonFiniteLossError(
-            f"target {targets[t]} against source {describe(encoders[s].graph.name, s)}: "
-            "the loss became inf or nan; "
-            f"lower rate (it is {rate:g})"
+    def _explain_one_way(self, target: Graph, encoder: Encoder) -> Explanation:
+        graph = self.encode(target)
+        (outcome,) = self.train([graph], [encoder], [(0, 0)], detail=True)
+        assert outcome.attention is not None
+        assert outcome.unit_terms is not None
+        assert outcome.costs is not None
+        if self.config.baseline == "target":
+            baseline = self.self_losses(self.encode_sources([target]))[0]
+        else:
+            baseline = self.baselines([encoder])[0]
+        by_class = self.reported(
+            outcome.unit_terms.swapaxes(0, 1), _entropies(graph)[:, None, :], graph
+        )
+        attention = np.empty((target.n_nodes, encoder.graph.n_nodes))
+        members = encoder.source.members
+        attention[:, encoder.order] = _node_attention(graph, outcome.attention, members)
+        return Explanation(
+            target=target,
+            source=encoder.graph,
+            terms=tuple(self.term_names),
+            checkpoints=self.config.checkpoints,
+            nodes=_by_node(graph, by_class),
+            entries=self._entry_terms(graph, outcome.costs),
+            baseline=baseline,
+            attention=attention,
+            matrix=self.encoding.target,
         )
 
+    def _entry_terms(self, graph: EncodedGraph, costs: Array) -> Array:
+        """Weigh the cost of every entry by B itself, less its entropy where it is soft."""
+        edge, non_edge = costs[:, graph.unit_classes][:, :, graph.classes]
+        matrix = dense(graph.full)
+        terms = np.stack([_excess(matrix, edge), _excess(1 - matrix, non_edge)])
+        return terms / self._divisor(graph)
 
-def plan_tiles(sizes: Sequence[int], n_sources: int) -> Iterator[list[int]]:
-    """Cut targets into tiles of like size, each about `PAIRS_PER_TILE` pairs. Yields positions.
 
-    The number of targets is a multiple of 8, since engines train so many side by side.
+def _entropies(graph: EncodedGraph) -> Array:
+    assert graph.entropies is not None
+    return graph.entropies
+
+
+def _by_node(graph: EncodedGraph, terms: Array) -> Array:
+    """Divide the terms of a unit of each class among the nodes, (..., n_units) -> (..., n_nodes).
+
+    The members of a unit share its terms, so that sums over nodes and over units agree.
     """
-    order = np.argsort(np.asarray(sizes), kind="stable")
-    per_tile = 8 * -(-PAIRS_PER_TILE // (8 * max(1, n_sources)))
-    for first in range(0, len(order), per_tile):
-        yield order[first : first + per_tile].tolist()
+    if graph.members is None:
+        return np.asarray(terms[..., graph.classes])
+    rows = terms.reshape(-1, terms.shape[-1])[:, graph.unit_classes]
+    return np.asarray((graph.members.T @ rows.T).T).reshape(*terms.shape[:-1], -1)
+
+
+def _node_attention(graph: EncodedGraph, attention: Array, source_members: Array | None) -> Array:
+    """Return the attention of nodes to source nodes, (n_nodes, n_source_nodes).
+
+    P_n = L P (members of the source) where units have attention.
+    """
+    found = attention
+    if graph.spreads is not None:
+        found = np.asarray(graph.spreads @ attention @ source_members)
+    return np.asarray(found[graph.classes])
+
+
+def _excess(share: Array, cost: Array) -> Array:
+    """Return share * (cost + log share): what is paid above the entropy of a soft entry."""
+    return share * (cost + np.log(np.where(share > 0, share, 1.0)))

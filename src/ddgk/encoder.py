@@ -1,114 +1,104 @@
-"""Source encoders: one small network per source graph, trained to predict its relation."""
+"""Source encoders: one small network per source graph, trained to predict its target matrix."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.engine.batches import attending
-from ddgk.engine.problem import EncoderTraining, Engine, Source, Weights
-from ddgk.engine.starts import first_weights, source_features
+from ddgk.config import Config
+from ddgk.engine.arrays import Engine, Source
+from ddgk.engine.initialisation import initial_weights
 from ddgk.errors import NonFiniteLossError
 from ddgk.graphs.graph import Graph, describe
-from ddgk.reading import Reader
-from ddgk.relations import refuse_large
+from ddgk.targets import Encoding, refuse_large
 
-LARGE = (
-    "an encoder learns all pairs of nodes; fit with smaller graphs as sources, "
-    "and leave baseline and symmetric as they are by default"
-)
+LARGE = "an encoder learns all pairs of nodes; fit with smaller graphs as sources"
 
 
 @dataclass(frozen=True)
 class Encoder:
     """A trained source.
 
-    graph: as it was given. order: the canonical order of its nodes, by which the rows and columns
-    of `source` go, so that the same graph numbered otherwise has the same encoder. seed: what the
-    random starts of its pairs are drawn from. beside: the encoders of its other relations.
+    Attributes
+    ----------
+    graph : Graph
+        The source, as it was given.
+    order : array of shape (n_nodes,)
+        The canonical order of its nodes. The rows and columns of `source` are in this order, so a
+        renumbered graph has a bitwise identical encoder.
+    seed : int
+        The seed of the random initialisation of its pairs.
+    source : Source
+        The weights and attributes that engines take.
     """
 
     graph: Graph
     order: NDArray[np.int64]
     seed: int
     source: Source
-    beside: tuple[Encoder, ...] = ()
 
-    @property
-    def sides(self) -> tuple[Encoder, ...]:
-        """Return the encoders of all relations."""
-        return (self, *self.beside)
-
-    def regions(self, n_regions: int) -> NDArray[np.int64]:
-        """Put the units into at most so many regions; returns the region of each, (n_units,).
-
-        Units that an attention can hardly tell apart share one: those of like rows in the table,
-        like columns of the last layer and like attributes.
-        """
-        n_units = len(self.source.weights.table)
-        if n_units <= n_regions:
-            return np.arange(n_units)
-        from scipy.cluster.hierarchy import fcluster
-
-        found: NDArray[np.int64] = fcluster(self._likeness, n_regions, "maxclust").astype(np.int64)
-        return found - 1
-
-    @cached_property
-    def _likeness(self) -> NDArray[np.float64]:
-        """Return Ward's tree of the units, as scipy writes it."""
-        from scipy.cluster.hierarchy import linkage
-
-        tree: NDArray[np.float64] = linkage(source_features(self.source), "ward")
-        return tree
+    def __repr__(self) -> str:
+        dimension = self.source.weights.table.shape[1]
+        return f"Encoder({describe(self.graph.name)}, {self.graph.n_nodes} nodes, d={dimension})"
 
 
 def train_encoders(
-    graphs: Sequence[Graph], reader: Reader, training: EncoderTraining, engine: Engine, seed: int
+    graphs: Sequence[Graph], encoding: Encoding, config: Config, engine: Engine, seed: int
 ) -> list[Encoder]:
     """Train an encoder for every graph (paper eq. 4).
 
-    The start of each is drawn from a hash of the seed and what is read of the graph; neither its
-    name nor its place nor the numbering of its nodes enters. An encoder learns all pairs of nodes,
-    so very large graphs are refused; they can be targets.
+    The initial weights are drawn from a hash of the seed and the encoded graph: its name, its
+    position and its node order do not matter.
+
+    Parameters
+    ----------
+    graphs : sequence of Graph
+        The sources; at most `ddgk.targets.MAX_NODES` nodes each.
+    encoding : Encoding
+    config : Config
+    engine : Engine
+    seed : int
+
+    Returns
+    -------
+    list of Encoder
+
+    Examples
+    --------
+    >>> from ddgk.engine import make_engine
+    >>> ring = Graph(4, [(0, 1), (1, 2), (2, 3), (3, 0)])
+    >>> train_encoders([ring], Encoding(), Config(encoder_epochs=5), make_engine(), 0)
+    [Encoder(graph, 4 nodes, d=4)]
     """
     for place, graph in enumerate(graphs):
         refuse_large(graph, LARGE, place)
-    orders = [reader.canonical_order(graph) for graph in graphs]
+    training = config.encoder_training
+    orders = [encoding.canonical_order(graph) for graph in graphs]
     ordered = [graph.permuted(order) for graph, order in zip(graphs, orders, strict=True)]
-    readings = [reader.read(graph, quotient=False) for graph in ordered]
-    seeds = [start_seed(seed, reading.digest) for reading in readings]
-    problems = [reading.problem for reading in readings]
-    starts = [
-        first_weights((attending(problem), problem.relation.shape[1]), seed, training)
-        for problem, seed in zip(problems, seeds, strict=True)
+    encoded = [encoding.encode(graph, quotient=False) for graph in ordered]
+    seeds = [content_seed(seed, one.digest) for one in encoded]
+    initial = [
+        initial_weights((one.n_attending, one.matrix.shape[1]), own, training)
+        for one, own in zip(encoded, seeds, strict=True)
     ]
-    trained = engine.train_encoders(problems, starts, training, seeds)
     encoders = []
-    for place, weights in enumerate(trained):
-        if not _finite(weights):
+    for place, weights in enumerate(engine.train_encoders(encoded, initial, training, seeds)):
+        if not all(np.isfinite(array).all() for array in weights.arrays()):
             raise NonFiniteLossError(
-                f"the encoder of {describe(graphs[place].name, place)} diverged; "
-                f"lower encoder_rate (it is {training.rate:g})"
+                f"the encoder of {describe(graphs[place].name, place)} diverged; lower "
+                f"encoder_learning_rate (it is {training.learning_rate:g})"
             )
-        source = Source(weights, *reader.attended(ordered[place]))
+        rows, members = encoding.source_rows(ordered[place])
+        values, known = tuple(r.values for r in rows), tuple(r.known for r in rows)
+        source = Source(weights, values, members, known)
         encoders.append(Encoder(graphs[place], orders[place], seeds[place], source))
     return encoders
 
 
-def start_seed(seed: int, content: str) -> int:
+def content_seed(seed: int, content: str) -> int:
     """Hash a seed and a content digest to 64 bits."""
     return int.from_bytes(hashlib.sha256(f"{seed}:{content}".encode()).digest()[:8], "big")
-
-
-def _finite(weights: Weights) -> bool:
-    arrays = [
-        weights.table,
-        *weights.output,
-        *(array for layer in weights.hidden for array in layer),
-    ]
-    return all(np.isfinite(array).all() for array in arrays)

@@ -17,6 +17,10 @@ class LabelError(GraphError):
     """A graph's labels or attributes do not fit the model that should read them."""
 
 
+class UnseenLabelWarning(UserWarning):
+    """Graphs have labels that no graph of `fit` had."""
+
+
 class ParameterError(DDGKError, ValueError):
     """A parameter has a value it cannot have; the message lists the ones it can."""
 

@@ -11,7 +11,7 @@ The target T is the path 0 - 1 - 2: 4 of the 9 entries of B are 1. Node labels, 
 (a, b, a) on the target and (a, b) on the source.
 
 Adam's first step moves every parameter by rate * g / (|g| + 1e-8), which is the rate against the
-sign of the gradient; with rate = ln(3) / 2, scores (-rate, rate) give attention (1/4, 3/4).
+sign of the gradient; with learning rate ln(3) / 2, scores (-rate, rate) give attention (1/4, 3/4).
 """
 
 from __future__ import annotations
@@ -22,53 +22,60 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 
-from ddgk.divergence import Scorer
+from ddgk.config import Config
+from ddgk.divergence import GlobalDivergences
 from ddgk.encoder import Encoder
-from ddgk.engine.hiding import held_entries
-from ddgk.engine.problem import (
+from ddgk.engine import make_engine
+from ddgk.engine.arrays import (
+    AttributeArrays,
+    EncodedGraph,
     EncoderTraining,
-    FamilyArrays,
+    EncoderWeights,
     PairTraining,
-    Problem,
     Source,
-    Weights,
 )
 from ddgk.graphs import Graph
-from ddgk.method import Method
-from ddgk.reading import Reader
+from ddgk.targets import Encoding
 
 LN3 = log(3)
 PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]], dtype=float)
 EDGE = np.array([[0, 1], [1, 0]], dtype=float)
-WEIGHTS = Weights(
+WEIGHTS = EncoderWeights(
     np.array([[1.0], [0.0]]),
     ((np.array([[LN3]]), np.array([0.0])),),
     (np.array([[2 * LN3, 0.0]]), np.array([0.0, LN3])),
 )
 A, B = [1.0, 0.0], [0.0, 1.0]
-LABELS = FamilyArrays(
+LABELS = AttributeArrays(
     units=np.array([A, B, A]),
-    surroundings=np.array([B, A, B]),
+    neighbours=np.array([B, A, B]),
     nodes=np.array([A, B, A]),
 )
+
+
+@pytest.fixture
+def torch64():
+    """The reference engine, which has every option."""
+    pytest.importorskip("torch", reason="the torch engine needs torch")
+    return make_engine("torch", precision="float64")
 
 
 def training(**changes) -> PairTraining:
     settings = {
         "scores": "linear",
         "reverse": "tied",
-        "start": "equivariant",
-        "rate": LN3 / 2,
-        "report": (0, 1),
+        "initialisation": "equivariant",
+        "learning_rate": LN3 / 2,
+        "checkpoints": (0, 1),
         "smoothing": 0.0,
     }
     return PairTraining(**{**settings, **changes})
 
 
 def score(engine, settings: PairTraining, *, labels: bool = False):
-    problem = Problem(PATH, np.ones(3), np.ones(3), (LABELS,) if labels else ())
+    graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (LABELS,) if labels else ())
     source = Source(WEIGHTS, (np.array([A, B]),) if labels else ())
-    return engine.score_pairs([(problem, source)], [0], settings, detail=True)[0]
+    return engine.train_pairs([(graph, source)], [0], settings, detail=True)[0]
 
 
 def softplus(x: float) -> float:
@@ -91,8 +98,8 @@ def test_tied_structure(engine64):
     """
     found = score(engine64, training())
     after = LN3 * (7 / 4 - sqrt(3) / 2)
-    assert found.channels[0] == pytest.approx([4 / 9 * log(4 / 3), 5 / 9 * log(4)], abs=1e-12)
-    assert found.channels[1] == pytest.approx(
+    assert found.terms[0] == pytest.approx([4 / 9 * log(4 / 3), 5 / 9 * log(4)], abs=1e-12)
+    assert found.terms[1] == pytest.approx(
         [4 / 9 * softplus(-after), 5 / 9 * softplus(after)], abs=1e-6
     )
     assert found.attention == pytest.approx(np.array([[1 / 4, 3 / 4]] * 3), abs=1e-6)
@@ -101,7 +108,7 @@ def test_tied_structure(engine64):
 def test_sum_reduction(engine64):
     """With sums in place of means: 4 ln(4/3) and 5 ln 4 at the start, the same first step."""
     found = score(engine64, training(reduction="sum"))
-    assert found.channels[0] == pytest.approx([4 * log(4 / 3), 5 * log(4)], abs=1e-12)
+    assert found.terms[0] == pytest.approx([4 * log(4 / 3), 5 * log(4)], abs=1e-12)
     assert found.attention == pytest.approx(np.array([[1 / 4, 3 / 4]] * 3), abs=1e-7)
 
 
@@ -116,8 +123,8 @@ def test_free_structure(engine64):
     """
     found = score(engine64, training(reverse="free"))
     y = LN3 / 2 * (1 + 2 * LN3)
-    assert found.channels[0] == pytest.approx([4 / 9 * log(2), 5 / 9 * log(2)], abs=1e-12)
-    assert found.channels[1] == pytest.approx(
+    assert found.terms[0] == pytest.approx([4 / 9 * log(2), 5 / 9 * log(2)], abs=1e-12)
+    assert found.terms[1] == pytest.approx(
         [(2 * softplus(-y) + 2 * softplus(y)) / 9, (softplus(y) + 4 * softplus(-y)) / 9], abs=1e-5
     )
     assert found.attention == pytest.approx(np.full((3, 2), 1 / 2), abs=1e-12)
@@ -126,7 +133,7 @@ def test_free_structure(engine64):
 def test_tanh_scores(engine64):
     """With tanh on the scores, Z = tanh(ln 3) = (9 - 1) / (9 + 1) = 4/5, so Y = 4/5 everywhere."""
     found = score(engine64, training(scores="tanh"))
-    assert found.channels[0] == pytest.approx(
+    assert found.terms[0] == pytest.approx(
         [4 / 9 * softplus(-0.8), 5 / 9 * softplus(0.8)], abs=1e-12
     )
 
@@ -144,27 +151,27 @@ def test_labels(engine64):
     Smoothed by e, the first is still ln 2 and the last -log((1 - e) 3/4 + e/2).
     """
     found = score(engine64, training(coefficients=(1.0,)), labels=True)
-    assert found.channels[0, 2:] == pytest.approx(
-        [log(2), (2 * log(3) + log(3 / 2)) / 3], abs=1e-12
-    )
-    assert found.channels[1, 2] == pytest.approx(log(4 / 3), abs=1e-6)
+    assert found.terms[0, 2:] == pytest.approx([log(2), (2 * log(3) + log(3 / 2)) / 3], abs=1e-12)
+    assert found.terms[1, 2] == pytest.approx(log(4 / 3), abs=1e-6)
     assert found.attention == pytest.approx(
         np.array([[3 / 4, 1 / 4], [1 / 4, 3 / 4], [3 / 4, 1 / 4]]), abs=1e-6
     )
     smoothed = score(engine64, training(coefficients=(1.0,), smoothing=0.1), labels=True)
-    assert smoothed.channels[0, 2] == pytest.approx(log(2), abs=1e-12)
-    assert smoothed.channels[1, 2] == pytest.approx(-log(0.9 * 3 / 4 + 0.05), abs=1e-6)
+    assert smoothed.terms[0, 2] == pytest.approx(log(2), abs=1e-12)
+    assert smoothed.terms[1, 2] == pytest.approx(-log(0.9 * 3 / 4 + 0.05), abs=1e-6)
 
 
-def one_step(engine, seed=0, **changes) -> Weights:
-    start = Weights(
+def one_step(engine, seed=0, **changes) -> EncoderWeights:
+    initial = EncoderWeights(
         np.array([[1.0], [-1.0]]),
         ((np.array([[LN3 / 2]]), np.array([0.0])),),
         (np.array([[2 * LN3, 0.0]]), np.array([LN3, LN3])),
     )
-    plain = EncoderTraining(dimension=1, width=1, depth=1, epochs=1, rate=0.1, scores="linear")
-    problem = Problem(EDGE, np.ones(2), np.ones(2))
-    (trained,) = engine.train_encoders([problem], [start], replace(plain, **changes), [seed])
+    plain = EncoderTraining(
+        dimension=1, width=1, depth=1, epochs=1, learning_rate=0.1, scores="linear"
+    )
+    graph = EncodedGraph(EDGE, np.ones(2), np.ones(2))
+    (trained,) = engine.train_encoders([graph], [initial], replace(plain, **changes), [seed])
     return trained
 
 
@@ -188,9 +195,9 @@ def test_encoder_step(engine64):
     assert trained.output[1] == pytest.approx(np.array([LN3 - 0.1] * 2), abs=1e-6)
 
 
-def test_encoder_step_with_decay(engine64):
+def test_encoder_step_with_weight_decay(torch64):
     """The same step with decay 2: at rate .1, weights are first taken times .8; biases are not."""
-    trained = one_step(engine64, decay=2.0)
+    trained = one_step(torch64, weight_decay=2.0)
     assert trained.table == pytest.approx(np.array([[0.7], [-0.7]]), abs=1e-6)
     assert trained.hidden[0][0] == pytest.approx(np.array([[0.4 * LN3 - 0.1]]), abs=1e-6)
     assert trained.hidden[0][1] == pytest.approx(np.array([-0.1]), abs=1e-6)
@@ -198,7 +205,7 @@ def test_encoder_step_with_decay(engine64):
     assert trained.output[1] == pytest.approx(np.array([LN3 - 0.1] * 2), abs=1e-6)
 
 
-def test_encoder_step_with_all_edges_hidden(engine64):
+def test_encoder_step_with_all_edges_hidden(torch64):
     """The same step, and no edge seen: dL/dZ = s / 2 on the diagonal, 0 beside it.
 
     db_o = (9/20, 3/8); dW_o = 1/2 (9/20, -3/8); dX_1 = 2 ln 3 (9/20, 0): the row of node 1 in the
@@ -206,26 +213,28 @@ def test_encoder_step_with_all_edges_hidden(engine64):
     Taken for non-edges, the entries beside the diagonal would have moved it: dX_1 of node 1 were
     2 ln 3 (1/8).
     """
-    trained = one_step(engine64, drop=0.999999)
+    trained = one_step(torch64, edge_dropout=0.999999)
     assert trained.table == pytest.approx(np.array([[0.9], [-1.0]]), abs=1e-6)
     assert trained.hidden[0][0] == pytest.approx(np.array([[LN3 / 2 - 0.1]]), abs=1e-6)
     assert trained.output[0] == pytest.approx(np.array([[2 * LN3 - 0.1, 0.1]]), abs=1e-6)
     assert trained.output[1] == pytest.approx(np.array([LN3 - 0.1] * 2), abs=1e-6)
 
 
-def test_encoder_that_gets_worse_returns_its_start(engine64):
+def test_encoder_that_gets_worse_returns_its_initial_weights(torch64):
     """The same step with the entry (1, 1) held out, a non-edge.
 
         dL/dZ = (s - B) / 3 = [[3/10, -1/12], [-1/6, 0]]
     db_o = (2/15, -1/12), dW_o = 1/2 (7/15, -1/12), dE = (+, -), dW_1 = +, db_1 = +. At rate .1
     node 1 goes to X_1 = tanh(-.9 (ln(3)/2 - .1) - .1) = -.46 and Z(1, 1) to .1 X_1 + ln 3 + .1,
-    more than ln 3: the non-edge costs more than before. So the start is best.
+    more than ln 3: the non-edge costs more than before. So the initial weights are best.
     """
+    from ddgk.engine.encoders import held_out_entries
+
     patient = EncoderTraining(1, 1, 1, 1, 0.1, "linear", patience=1)
     only = [[False, False], [False, True]]
-    seed = next(s for s in range(1000) if held_entries((2, 2), s, patient).tolist() == only)
+    seed = next(s for s in range(1000) if held_out_entries((2, 2), s, patient).tolist() == only)
     for epochs in (1, 50):
-        trained = one_step(engine64, seed, epochs=epochs, patience=1)
+        trained = one_step(torch64, seed, epochs=epochs, patience=1)
         assert trained.table.tolist() == [[1.0], [-1.0]]
         assert trained.output[1].tolist() == [LN3, LN3]
 
@@ -236,15 +245,76 @@ def test_divergence_and_its_baseline(engine64):
     The edge seen through itself has Y = ln 3 too, and 2 of 4 entries are edges:
         D'(S||S) = (1/2 ln(4/3), 1/2 ln 4),  so D(T||S) = (-1/18 ln(4/3), 1/18 ln 4), D(S||S) = 0.
     """
-    method = Method(
-        curve=(0,), dimension=1, width=1, depth=1, reduction="mean", precision="float64"
+    config = Config(
+        attention="global",
+        checkpoints=(0,),
+        dimension=1,
+        width=1,
+        depth=1,
+        baseline="source",
+        precision="float64",
     )
-    scorer = Scorer(method, Reader("node_to_edges"), engine64, seed=0)
+    scorer = GlobalDivergences(config, Encoding(), engine64, seed=0)
     path, edge = Graph(3, [(0, 1), (1, 2)]), Graph(2, [(0, 1)])
     encoders = [Encoder(edge, np.arange(2), 0, Source(WEIGHTS))]
     baselines = scorer.baselines(encoders)
-    at_the_end = scorer.places[:, 0]
-    assert baselines[0, at_the_end] == pytest.approx([log(4 / 3) / 2, log(4) / 2], abs=1e-12)
+    assert baselines[0, :, 0] == pytest.approx([log(4 / 3) / 2, log(4) / 2], abs=1e-12)
     found = scorer.divergences([path, edge], encoders, baselines)
-    assert found[0, 0, at_the_end] == pytest.approx([-log(4 / 3) / 18, log(4) / 18], abs=1e-12)
+    assert found[0, 0, :, 0] == pytest.approx([-log(4 / 3) / 18, log(4) / 18], abs=1e-12)
     assert (found[1] == 0).all()
+
+
+def test_real_values(torch64):
+    """Tied, with one real attribute: y = (0, 2, 0) on the target, (1, -1) on the source.
+
+    Start: P y(S) = 0, so the attention term is (0 + 4 + 0) / 3. s(Y) = 3/4 everywhere, so the mean
+    of the neighbours is inferred as 2/3 for every node; observed are 2, 0, 2: the reverse term is
+    (16/9 + 4/9 + 16/9) / 3 = 4/3.
+    Gradient: dL/dP of the attention term is -2/3 (y_i - 0) y_j(S), 0 for nodes 0 and 2 and
+    -4/3 (1, -1) for node 1, which outweighs the structure; the reverse part has row sums 0. So
+    node 1 goes to source node 0, P = (3/4, 1/4), inferred 1/2; its term is (2 - 1/2)^2. The others
+    go to (1/4, 3/4) by the structure, inferred -1/2.
+    """
+    y, around = np.array([[0.0], [2.0], [0.0]]), np.array([[2.0], [0.0], [2.0]])
+    ones = (np.ones((3, 1)),) * 3
+    graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (AttributeArrays(y, around, y, ones),))
+    source = Source(WEIGHTS, (np.array([[1.0], [-1.0]]),), None, (np.ones((2, 1)),))
+    how = training(coefficients=(1.0,))
+    (found,) = torch64.train_pairs([(graph, source)], [0], how, detail=True)
+    assert found.terms[0, 2:] == pytest.approx([4 / 3, 4 / 3], abs=1e-12)
+    assert found.attention == pytest.approx(
+        np.array([[1 / 4, 3 / 4], [3 / 4, 1 / 4], [1 / 4, 3 / 4]]), abs=1e-6
+    )
+    assert found.terms[1, 2] == pytest.approx((1 / 4 + 9 / 4 + 1 / 4) / 3, abs=1e-6)
+
+
+def test_missing_values_cost_nothing(torch64):
+    """As above, node 1 of the target and node 1 of the source unknown: P y(S) = 1 by node 0."""
+    y, around = np.array([[0.0], [0.0], [0.0]]), np.array([[0.0], [0.0], [0.0]])
+    known = np.array([[1.0], [0.0], [1.0]])
+    arrays = AttributeArrays(y, around, y, (known, 1 - known, known))
+    graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (arrays,))
+    source = Source(WEIGHTS, (np.array([[1.0], [0.0]]),), None, (np.array([[1.0], [0.0]]),))
+    how = training(coefficients=(1.0,), checkpoints=(0,))
+    (found,) = torch64.train_pairs([(graph, source)], [0], how, detail=True)
+    assert found.unit_terms[0, 2] * 3 == pytest.approx([1, 0, 1], abs=1e-12)
+    assert found.terms[0, 3] == 0
+
+
+def test_an_attention_network_of_two_layers(torch64):
+    """A = tanh(U V_1) V_2, U = 0 at an equivariant initialisation: the first losses are as tied.
+
+    The gradient of U is dL/dA V_2^T V_1^T; Adam's first step moves every entry of U by the rate.
+    """
+    found = score(torch64, training(layers=(2, 3)))
+    assert found.terms[0] == pytest.approx([4 / 9 * log(4 / 3), 5 / 9 * log(4)], abs=1e-12)
+    from ddgk.engine.initialisation import initial_attention
+
+    source = Source(WEIGHTS)
+    left, between, right = initial_attention((3, 3, 2, 2), source, 0, training(layers=(2, 3)))
+    assert not left.any()
+    slopes = np.array([[1.0, -1.0]] * 3)  # dL/dA of every row, but for a positive factor
+    moved = -LN3 / 2 * np.sign(slopes @ right.T @ between.T)
+    scores = np.tanh(moved @ between) @ right
+    shares = np.exp(scores) / np.exp(scores).sum(1, keepdims=True)
+    assert found.attention == pytest.approx(shares, abs=1e-4)

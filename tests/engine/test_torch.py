@@ -1,4 +1,4 @@
-"""Gradients by finite differences, and bits that do not depend on the company."""
+"""Gradients by finite differences, and results that do not depend on the batch."""
 
 from __future__ import annotations
 
@@ -10,20 +10,14 @@ from specimens import graph_of, random_graph
 
 torch = pytest.importorskip("torch", reason="the torch engine needs torch")
 
-from ddgk.attributes import learn_families  # noqa: E402
-from ddgk.divergence import Scorer  # noqa: E402
-from ddgk.engine.batches import padded_size, pair_shape  # noqa: E402
-from ddgk.engine.passes import freeze_sources  # noqa: E402
-from ddgk.engine.problem import PairTraining  # noqa: E402
-from ddgk.engine.torch import (  # noqa: E402
-    TorchEngine,
-    per_node_gradients,
-    reconstruct,
-    training_loss,
-)
+from ddgk.config import Config  # noqa: E402
+from ddgk.divergence import GlobalDivergences  # noqa: E402
+from ddgk.engine.arrays import pair_shape  # noqa: E402
+from ddgk.engine.batches import padded_size  # noqa: E402
+from ddgk.engine.pairs import forward, per_node_gradients, training_loss  # noqa: E402
+from ddgk.engine.torch import TorchEngine  # noqa: E402
 from ddgk.graphs import Graph  # noqa: E402
-from ddgk.method import Method  # noqa: E402
-from ddgk.reading import Reader  # noqa: E402
+from ddgk.targets import Encoding  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
@@ -36,22 +30,22 @@ def one_thread():
 
 
 PARTS = {
-    "edges": lambda batch, parts: (batch.relation * parts.costs[0] * _weights(batch)).sum((1, 2)),
-    "non_edges": lambda batch, parts: ((1 - batch.relation) * parts.costs[1] * _weights(batch)).sum(
+    "edges": lambda batch, parts: (batch.matrix * parts.costs[0] * _weights(batch)).sum((1, 2)),
+    "non_edges": lambda batch, parts: ((1 - batch.matrix) * parts.costs[1] * _weights(batch)).sum(
         (1, 2)
     ),
     **{
-        name: lambda batch, parts, place=place: (batch.unit_weights * parts.consistency[place]).sum(
-            1
-        )
+        name: lambda batch, parts, place=place: (
+            batch.unit_weights * parts.attribute_terms[place]
+        ).sum(1)
         for place, name in enumerate(
             (
                 "node_labels.attention",
                 "node_labels.reverse",
                 "edge_labels.attention",
                 "edge_labels.reverse",
-                "attributes.attention",
-                "attributes.reverse",
+                "node_attributes.attention",
+                "node_attributes.reverse",
             )
         )
     },
@@ -63,17 +57,17 @@ def _weights(batch):
     return batch.unit_weights[:, :, None] * batch.node_weights[:, None, :]
 
 
-def a_batch(method: Method, *, quotient: bool):
+def a_batch(config: Config, *, quotient: bool):
     """Return (batch, parameters away from their start, settings) of one labelled pair."""
     target, source = (_labelled(n_nodes=8, seed=seed) for seed in (6, 4))  # 8: nothing is padded
-    reader = Reader("node_to_edges", learn_families([target, source], "auto"))
+    encoding = Encoding.learn([target, source], config)
     engine = TorchEngine("float64")
-    (encoder,) = Scorer(method, reader, engine, 0).encode([source])
-    pair = (reader.read(target, quotient=quotient).problem, encoder.source)
+    (encoder,) = GlobalDivergences(config, encoding, engine).encode_sources([source])
+    pair = (encoding.encode(target, quotient=quotient), encoder.source)
     shape = tuple(map(padded_size, pair_shape(*pair)))
-    settings = method.pair_training(reader.family_names)
+    settings = config.pair_training(encoding.attributes.names)
     batch = engine._batch(shape, [pair], 1, settings)
-    parameters = engine._first_attention(shape, [pair], [7], 1, settings)
+    parameters = engine._initial(shape, [pair], [7], 1, settings)
     for stream, parameter in enumerate(parameters):
         noise = np.random.default_rng(stream).normal(size=parameter.shape)
         parameter.data += 0.5 * torch.as_tensor(noise)
@@ -92,19 +86,31 @@ def _labelled(n_nodes: int, seed: int) -> Graph:
     )
 
 
-@pytest.mark.parametrize("reverse", ["free", "tied"])
-@pytest.mark.parametrize("scores", ["linear", "tanh"])
-@pytest.mark.parametrize("smoothing", [0.01, 0.0])
-def test_gradient_of_every_part(reverse, scores, smoothing):
-    method = Method(
-        reverse=reverse, scores=scores, smoothing=smoothing, encoder_epochs=60, precision="float64"
+COVERING = [
+    ("free", "linear", 0.01, ()),
+    ("tied", "tanh", 0.0, ()),
+    ("free", "tanh", 0.01, (3, 2)),
+    ("tied", "linear", 0.0, (3,)),
+]
+
+
+@pytest.mark.parametrize(("reverse", "scores", "smoothing", "layers"), COVERING, ids=str)
+def test_gradient_of_every_part(reverse, scores, smoothing, layers):
+    config = Config(
+        attention="global",
+        reverse=reverse,
+        scores=scores,
+        smoothing=smoothing,
+        attention_layers=layers,
+        encoder_epochs=60,
+        precision="float64",
     )
-    batch, parameters, settings = a_batch(method, quotient=False)
+    batch, parameters, settings = a_batch(config, quotient=False)
     rng = np.random.default_rng(0)
     for name, part in PARTS.items():
 
         def value(part=part):
-            return part(batch, reconstruct(batch, parameters, settings)).sum()
+            return part(batch, forward(batch, parameters, settings)).sum()
 
         gradients = torch.autograd.grad(value(), parameters, allow_unused=True)
         reached = False
@@ -129,36 +135,66 @@ def _finite_difference(value, parameter, entry, step=1e-5) -> float:
 
 
 @pytest.mark.parametrize("reverse", ["free", "tied"])
-def test_gradient_of_a_class_is_that_of_its_nodes(reverse):
-    method = Method(reverse=reverse, encoder_epochs=60, precision="float64")
+@pytest.mark.parametrize("layers", [(), (3, 2)])
+def test_gradient_of_a_class_is_that_of_its_nodes(reverse, layers):
+    config = Config(
+        attention="global",
+        reverse=reverse,
+        attention_layers=layers,
+        encoder_epochs=60,
+        precision="float64",
+    )
     star, path = graph_of(nx.star_graph(4)), random_graph(3)
-    reader, engine = Reader("node_to_edges"), TorchEngine("float64")
-    (encoder,) = Scorer(method, reader, engine, 0).encode([path])
-    settings = method.pair_training(())
+    encoding, engine = Encoding(), TorchEngine("float64")
+    (encoder,) = GlobalDivergences(config, encoding, engine).encode_sources([path])
+    settings = config.pair_training(())
     rows = {}
     for quotient in (True, False):
-        reading = reader.read(star, quotient=quotient)
-        pair = (reading.problem, encoder.source)
+        encoded = encoding.encode(star, quotient=quotient)
+        pair = (encoded, encoder.source)
         shape = tuple(map(padded_size, pair_shape(*pair)))
         batch = engine._batch(shape, [pair], 1, settings)
-        parameters = engine._first_attention(shape, [pair], [0], 1, settings)
-        loss = training_loss(batch, reconstruct(batch, parameters, settings), ())
+        parameters = engine._initial(shape, [pair], [0], 1, settings)
+        loss = training_loss(batch, forward(batch, parameters, settings), ())
         gradients = per_node_gradients(batch, parameters, loss, settings)
-        classes = torch.as_tensor(reading.partition.classes)
-        rows[quotient] = [gradients[0][0, classes], *(g[0][:, classes] for g in gradients[1:])]
+        classes = torch.as_tensor(encoded.classes)
+        by_row = [0, 1 + len(layers)] if layers else [0]  # of A, U and U_r; of R and r by column
+        fixed = set() if not layers else set(range(len(gradients) - 1)) - set(by_row)
+        rows[quotient] = [
+            g[0, classes] if place in by_row else g[0] if place in fixed else g[0][:, classes]
+            for place, g in enumerate(gradients)
+        ]
+        assert all(not gradients[place].any() for place in fixed)
     for by_class, by_node in zip(rows[True], rows[False], strict=True):
         torch.testing.assert_close(by_class, by_node, rtol=1e-10, atol=1e-14)
 
 
-@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_layers_train_from_a_random_initialisation_only():
+    for initialisation in ("equivariant", "glorot"):
+        config = Config(
+            attention="global",
+            reverse="free",
+            initialisation=initialisation,
+            attention_layers=(3, 2),
+            encoder_epochs=5,
+        )
+        batch, parameters, settings = a_batch(config, quotient=False)
+        loss = training_loss(batch, forward(batch, parameters, settings), (1.0, 1.0, 1.0))
+        gradients = per_node_gradients(batch, parameters, loss, settings)
+        trains = [bool(gradient.any()) for gradient in gradients]
+        random = initialisation == "glorot"
+        assert trains == [True, random, random, True, random, random, True]
+
+
+@pytest.mark.parametrize("threads", [2, 4])
 def test_threads_change_nothing(threads):
     graphs = [random_graph(seed, labels=True) for seed in range(70)]
-    reader = Reader("node_to_edges", learn_families(graphs, "auto"))
-    method = Method(encoder_epochs=30, curve=(1, 10))
+    config = Config(attention="global", encoder_epochs=30, checkpoints=(1, 10))
+    encoding = Encoding.learn(graphs, config)
 
     def losses(engine):
-        scorer = Scorer(method, reader, engine, 0)
-        encoders = scorer.encode(graphs[:3])
+        scorer = GlobalDivergences(config, encoding, engine)
+        encoders = scorer.encode_sources(graphs[:3])
         return scorer.divergences(graphs, encoders, scorer.baselines(encoders))
 
     before = torch.get_num_threads()
@@ -169,13 +205,3 @@ def test_threads_change_nothing(threads):
 def test_device_and_precision_are_used():
     assert TorchEngine("float64")._tensor([1.0]).dtype == torch.float64
     assert TorchEngine("float32", "meta")._tensor([1.0]).device.type == "meta"
-
-
-def test_the_sources_side_of_a_factor_stays_unless_it_is_random():
-    gradients = tuple(torch.ones(2, 2) for _ in range(5))
-    for start, trains in (("equivariant", [1, 0, 1, 0, 1]), ("glorot", [1] * 5)):
-        training = PairTraining("linear", "free", start, 0.1, (1,), size=2)
-        found = freeze_sources(gradients, training)
-        assert [int(gradient.any()) for gradient in found] == trains
-    whole = PairTraining("linear", "free", "equivariant", 0.1, (1,))
-    assert all(gradient.any() for gradient in freeze_sources(gradients[:3], whole))

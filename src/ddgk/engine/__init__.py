@@ -1,28 +1,47 @@
-"""Numbers only: arrays in, arrays out. An engine knows no graph and no paper."""
+"""Engines: arrays in, arrays out. An engine knows neither graphs nor files."""
 
 from __future__ import annotations
 
-from ddgk.engine.problem import Engine
+from ddgk.engine.arrays import Engine
 from ddgk.errors import MissingExtraError, ParameterError
 
 ENGINES = ("auto", "fused", "torch")
 
 
-def engine_name(name: str, device: str) -> str:
-    """Say which engine "auto" is: the fused one on the CPU, and torch on every other device.
+def engine_name(name: str, device: str, reason: str = "") -> str:
+    """Return the engine that "auto" selects.
 
-    >>> engine_name("auto", "cuda"), engine_name("torch", "cpu")
-    ('torch', 'torch')
+    The fused engine on the CPU, torch on every other device and wherever `reason` says why torch is
+    required (`ddgk.config.Config.torch_reason`, `ddgk.targets.Encoding.torch_reason`).
+
+    >>> engine_name("auto", "cpu"), engine_name("auto", "cuda"), engine_name("torch", "cpu")
+    ('fused', 'torch', 'torch')
     """
     if name != "auto":
         return name
-    return "fused" if device == "cpu" else "torch"
+    return "fused" if device == "cpu" and not reason else "torch"
 
 
 def make_engine(
-    name: str = "auto", *, precision: str = "float32", device: str = "cpu", threads: int = 1
+    name: str = "auto",
+    *,
+    precision: str = "float32",
+    device: str = "cpu",
+    threads: int = 1,
+    reason: str = "",
 ) -> Engine:
     """Return the engine of that name; its library is imported here and not before.
+
+    Parameters
+    ----------
+    name : {"auto", "fused", "torch"}
+    precision : {"float32", "float64"}
+    device : str
+        "cpu", or a device of torch such as "cuda".
+    threads : int
+        Number of batches that run at once; results do not depend on it.
+    reason : str
+        Why the torch engine is required; empty where it is not.
 
     Examples
     --------
@@ -35,12 +54,15 @@ def make_engine(
         raise ParameterError(
             f"the fused engine runs on the CPU, not on {device!r}; pass engine='torch'"
         )
-    if engine_name(name, device) == "torch":
+    if name == "fused" and reason:
+        raise ParameterError(f"{reason}; pass engine='auto' or engine='torch'")
+    if engine_name(name, device, reason) == "torch":
         try:
             from ddgk.engine.torch import TorchEngine
         except ModuleNotFoundError as error:
+            why = reason or "this engine needs torch"
             raise MissingExtraError(
-                "this engine needs torch, which is not installed; pip install 'ddgk[torch]'"
+                f"{why}; torch is not installed: pip install 'ddgk[torch]'"
             ) from error
         return TorchEngine(precision, device, threads)
     from ddgk.engine.fused import FusedEngine

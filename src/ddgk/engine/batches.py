@@ -1,8 +1,8 @@
-"""Pairs of unlike sizes in one rectangular batch, without the company changing anybody's bits.
+"""Pairs of different sizes in one rectangular batch; results do not depend on its composition.
 
 Sizes are rounded up to a few steps, and every batch of one shape has the same number of lanes, idle
-ones included. So the library below always sees the same shapes for a pair, whatever else is in the
-call, and rounds the same way. Padding has weight 0 and contributes exact zeros.
+ones included. So torch always sees the same shapes for a pair, whatever else is in the call, and
+rounds the same way. Padding has weight 0 and contributes exact zeros.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.engine.problem import Array, Problem, Source
+from ddgk.engine.arrays import Array
 
 ENTRIES = 1 << 16  # of the largest matrix of a batch, about what stays in the second-level cache
 MOST_LANES = 64
@@ -44,17 +44,6 @@ def in_lanes(shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...
         lanes = lane_count(*shape)
         for first in range(0, len(positions), lanes):
             yield shape, positions[first : first + lanes]
-
-
-def attending(problem: Problem) -> int:
-    """Return how many rows of a target attend: its units, or its nodes."""
-    return len(problem.attending_weights)
-
-
-def pair_shape(problem: Problem, source: Source) -> tuple[int, int, int, int]:
-    """Return the sizes that shape a pair: target units and nodes, source units and nodes."""
-    n_units, n_nodes = problem.relation.shape
-    return n_units, n_nodes, len(source.weights.table), len(source.weights.output[1])
 
 
 def stacked(matrices: Sequence[Array], lanes: int, *shape: int) -> NDArray[np.float64]:

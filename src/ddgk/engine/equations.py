@@ -1,7 +1,7 @@
 """The paper's equations, each once, in torch; gradients come from autograd.
 
-Every tensor has leading axes of its own (one for the lane of a pair); shapes in the comments leave
-them out. u_t, n_t: units and nodes of the target; u_s, n_s: of the source.
+Every tensor has a leading axis for the pair; shapes in the comments leave it out.
+u_t, n_t: units and nodes of the target; u_s, n_s: of the source.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ddgk.engine.problem import EPSILON
+from ddgk.engine.arrays import EPSILON
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def hidden_layers(inputs: Tensor, layers: Layers) -> Tensor:
 
 
 def encode(inputs: Tensor, layers: Layers, scores: str) -> Tensor:
-    """Run node vectors through an encoder (METHOD 1).
+    """Run node vectors through an encoder.
 
         Z = X_L W_o + b_o, or its tanh
 
@@ -112,18 +112,46 @@ def cross_entropy(observed: Tensor, inferred: Tensor, smoothing: float) -> Tenso
     return -(observed * torch.log(safe)).sum(-1)
 
 
+def mean_of_known(shares: Tensor, values: Tensor, known: Tensor) -> tuple[Tensor, Tensor]:
+    """Average the known values of each column, and say where there are any.
+
+        y_ik = sum_j shares_ij known_jk values_jk / sum_j shares_ij known_jk
+
+    shares: (u_t, n); values, known: (n, k). Returns both as (u_t, k).
+    """
+    total = shares @ known
+    exists = total > 0
+    return shares @ (known * values) / torch.where(exists, total, torch.ones_like(total)), exists
+
+
+def mean_by_reverse(
+    scores: Tensor, node_weights: Tensor, nodes: Tensor, known: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Return the mean of real attributes over the neighbours predicted for a target unit.
+
+        rownorm(s(Y)) y, over known values
+
+    scores: Y, (u_t, n_t); node_weights: (n_t); nodes, known: (n_t, k). Returns as `mean_of_known`.
+    """
+    return mean_of_known(torch.sigmoid(scores) * node_weights[..., None, :], nodes, known)
+
+
+def squared_error(observed: Tensor, inferred: Tensor, known: Tensor) -> Tensor:
+    """Compare standardised real values row by row: |y - y'|^2 / k over known columns, (u_t)."""
+    return (known * (observed - inferred) ** 2).sum(-1) / observed.shape[-1]
+
+
 def adam(
     parameters: Sequence[Tensor],
     gradients: Sequence[Tensor],
     moments: Sequence[tuple[Tensor, Tensor]],
     step: int,
     rate: float,
-    epsilon: float = EPSILON,
 ) -> None:
     """Take Adam step number `step` (from 1) in place, with its usual constants."""
     for parameter, gradient, (mean, square) in zip(parameters, gradients, moments, strict=True):
         mean.mul_(0.9).add_(gradient, alpha=0.1)
         square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
         unbiased = mean / (1 - 0.9**step)
-        scale = (square / (1 - 0.999**step)).sqrt() + epsilon
+        scale = (square / (1 - 0.999**step)).sqrt() + EPSILON
         parameter.data.sub_(rate * unbiased / scale)

@@ -1,7 +1,7 @@
-"""The readable engine, by autograd: the oracle for faster ones, and the one for GPUs.
+"""The reference engine, by autograd in torch: every option, and GPUs.
 
-Pairs are trained many at a time: the leading axis of every tensor is the lane of a pair. Shapes in
-the comments leave it out. u_t, n_t: units and nodes of the target; u_s, n_s: of the source.
+Pairs are trained many at a time: the leading axis of every tensor is the pair. Shapes in the
+comments leave it out. u_t, n_t: units and nodes of the target; u_s, n_s: of the source.
 """
 
 from __future__ import annotations
@@ -10,37 +10,36 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor
 
-from ddgk.engine.batches import attending, in_lanes, lane_count, pair_shape, stacked
-from ddgk.engine.descent import Entries, descend
+from ddgk.engine.arrays import (
+    EncodedGraph,
+    EncoderTraining,
+    EncoderWeights,
+    Outcome,
+    PairTraining,
+    Source,
+    dense,
+    pair_shape,
+)
+from ddgk.engine.batches import in_lanes, lane_count, stacked
+from ddgk.engine.encoders import Entries, fit_encoders, held_out_entries, shown_entries
 from ddgk.engine.equations import Layers, adam
-from ddgk.engine.hiding import drawing_seeds, held_entries, shown_entries
-from ddgk.engine.passes import (
+from ddgk.engine.initialisation import initial_attention
+from ddgk.engine.pairs import (
+    AttributeTensors,
     Batch,
-    Family,
     at_least_one,
-    freeze_sources,
+    forward,
     per_node_gradients,
-    reconstruct,
     training_loss,
     unit_terms,
 )
-from ddgk.engine.problem import (
-    EncoderTraining,
-    Outcome,
-    PairTraining,
-    Problem,
-    Source,
-    Weights,
-)
-from ddgk.engine.sampled import Sampled
-from ddgk.engine.starts import pair_start
 
 Result = TypeVar("Result")
 
@@ -49,8 +48,13 @@ Result = TypeVar("Result")
 class TorchEngine:
     """Train encoders and pairs with torch.
 
-    precision: "float32" or "float64". device: "cpu", or "cuda" for a GPU. threads: how many batches
-    run at once; it changes nothing but the time.
+    Parameters
+    ----------
+    precision : {"float32", "float64"}
+    device : str
+        "cpu", or "cuda" for a GPU.
+    threads : int
+        Number of batches that run at once; results do not depend on it.
     """
 
     precision: str = "float32"
@@ -59,39 +63,35 @@ class TorchEngine:
 
     def train_encoders(
         self,
-        problems: Sequence[Problem],
-        starts: Sequence[Weights],
+        graphs: Sequence[EncodedGraph],
+        initial: Sequence[EncoderWeights],
         training: EncoderTraining,
         seeds: Sequence[int] = (),
-    ) -> list[Weights]:
+    ) -> list[EncoderWeights]:
         """Train encoders by full-batch Adam on the mean binary cross-entropy (paper eq. 4)."""
-        tasks = list(zip(problems, starts, drawing_seeds(seeds, problems, training), strict=True))
+        given = seeds or [0] * len(graphs)  # only regularised training draws from them
+        tasks = list(zip(graphs, initial, given, strict=True))
 
-        def train(shape: tuple[int, ...], positions: list[int]) -> list[Weights]:
-            return self._train_lanes(shape, [tasks[i] for i in positions], training)
+        def train(shape: tuple[int, ...], positions: list[int]) -> list[EncoderWeights]:
+            return self._train_encoders(shape, [tasks[i] for i in positions], training)
 
-        return self._in_batches([(*p.relation.shape, attending(p)) for p in problems], train)
+        return self._in_batches([(*g.matrix.shape, g.n_attending) for g in graphs], train)
 
-    def score_pairs(
+    def train_pairs(
         self,
-        pairs: Sequence[tuple[Problem, Source]],
+        pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
         training: PairTraining,
         *,
         detail: bool = False,
     ) -> list[Outcome]:
-        """Train the attention of every pair by full-batch Adam, all lanes side by side."""
+        """Train the attention of every pair by full-batch Adam."""
 
-        def score(shape: tuple[int, ...], positions: list[int]) -> list[Outcome]:
-            chosen = [pairs[i] for i in positions]
-            own = [seeds[i] for i in positions]
-            if chosen[0][0].samples:
-                each = zip(chosen, own, strict=True)
-                return [self._score_sampled(*pair, seed, training, detail) for pair, seed in each]
-            return self._score_lanes(shape[:4], chosen, own, training, detail)
+        def train(shape: tuple[int, ...], positions: list[int]) -> list[Outcome]:
+            chosen, own = [pairs[i] for i in positions], [seeds[i] for i in positions]
+            return self._train_pairs(shape, chosen, own, training, detail)
 
-        # Sampled pairs never share a batch with others: their last number sets them apart.
-        return self._in_batches([(*pair_shape(*pair), pair[0].samples) for pair in pairs], score)
+        return self._in_batches([pair_shape(*pair) for pair in pairs], train)
 
     def _in_batches(
         self,
@@ -107,216 +107,182 @@ class TorchEngine:
                 results.update(zip(positions, found, strict=True))
         return [results[i] for i in range(len(shapes))]
 
-    def _train_lanes(
+    def _train_encoders(
         self,
         shape: tuple[int, ...],
-        tasks: Sequence[tuple[Problem, Weights, int]],
+        tasks: Sequence[tuple[EncodedGraph, EncoderWeights, int]],
         training: EncoderTraining,
-    ) -> list[Weights]:
+    ) -> list[EncoderWeights]:
         lanes = lane_count(*shape)
         n_units, n_nodes, n_rows = shape
-        starts = [start for _, start, _ in tasks]
-        table, layers = self._stacked_weights(starts, lanes, (n_rows, n_nodes))
-        drawn = [(problem.dense_relation(), seed) for problem, _, seed in tasks]
+        table, layers = self._weights([w for _, w, _ in tasks], lanes, (n_rows, n_nodes), True)
+        drawn = [(graph.dense_matrix(), seed) for graph, _, seed in tasks]
 
         def shown(epoch: int) -> Tensor:
             masks = [shown_entries(given, seed, epoch, training) for given, seed in drawn]
             return self._stack(masks, lanes, n_units, n_nodes)
 
-        held = [held_entries(given.shape, seed, training) for given, seed in drawn]
+        held_out = [held_out_entries(given.shape, seed, training) for given, seed in drawn]
         entries = Entries(
             len(tasks),
             self._stack([given for given, _ in drawn], lanes, n_units, n_nodes),
             shown,
-            self._stack(held, lanes, n_units, n_nodes),
-            self._join([problem.gathers for problem, _, _ in tasks], lanes, n_units, n_rows),
+            self._stack(held_out, lanes, n_units, n_nodes),
+            self._join([graph.gathers for graph, _, _ in tasks], lanes, n_units, n_rows),
         )
-        descend(table, layers, entries, training)
+        fit_encoders(table, layers, entries, training)
         return [
-            _lane_weights(lane, (attending(p), p.relation.shape[1]), table, layers)
-            for lane, (p, _, _) in enumerate(tasks)
+            _weights_of(lane, (g.n_attending, g.matrix.shape[1]), table, layers)
+            for lane, (g, _, _) in enumerate(tasks)
         ]
 
-    def _score_lanes(
+    def _train_pairs(
         self,
         shape: tuple[int, ...],
-        pairs: Sequence[tuple[Problem, Source]],
+        pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
         training: PairTraining,
         detail: bool,
     ) -> list[Outcome]:
         lanes = lane_count(*shape)
         batch = self._batch(shape, pairs, lanes, training)
-        parameters = self._first_attention(shape, pairs, seeds, lanes, training)
-        moments = _moments(parameters)
-        recorded, last_costs, attended = {}, [], []
-        regions = self._regions([source for _, source in pairs], lanes, shape[2])
-        last_step = training.report[-1]
+        parameters = self._initial(shape, pairs, seeds, lanes, training)
+        moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
+        recorded, last_costs = {}, []
+        last_step = training.checkpoints[-1]
+        wanted = set(training.recorded)
         for step in range(last_step + 1):
-            parts = reconstruct(batch, parameters, training)
-            if step in training.recorded:
-                recorded[step] = unit_terms(batch, parts).detach()
-            if step in training.images:
-                attended.append(parts.attended.detach().double() @ regions)
+            found = forward(batch, parameters, training)
+            if step in wanted:
+                recorded[step] = unit_terms(batch, found).detach()
             if detail and step > last_step - training.window:
-                last_costs.append(torch.stack(parts.costs, dim=1).detach().double())
+                last_costs.append(torch.stack(found.costs, dim=1).detach().double())
             if step < last_step:
-                loss = training_loss(batch, parts, training.coefficients)
+                loss = training_loss(batch, found, training.coefficients)
                 gradients = per_node_gradients(batch, parameters, loss, training)
-                adam(parameters, gradients, moments, step + 1, training.rate)
-        terms = torch.stack([_average(recorded, s, training.window) for s in training.report], 1)
-        channels = (terms * batch.unit_weights.double()[:, None, None, :]).sum(-1)
-        weighted = terms[:, -1] * batch.unit_weights.double()[:, None, :]
-        shares = weighted @ parts.attention.detach().double()
-        found = [
-            (
-                _numpy(channels[lane]),
-                _numpy(shares[lane, :, : pair_shape(*pair)[2]]),
-                self._regional([found[lane] for found in attended], *pair),
-            )
-            for lane, pair in enumerate(pairs)
-        ]
+                adam(parameters, gradients, moments, step + 1, training.learning_rate)
+        steps = training.checkpoints
+        terms = torch.stack([_average(recorded, step, training.window) for step in steps], 1)
+        sums = (terms * batch.unit_weights.double()[:, None, None, :]).sum(-1)
         if not detail:
-            return [Outcome(*known) for known in found]
+            return [Outcome(_numpy(sums[lane])) for lane in range(len(pairs))]
         costs = torch.stack(last_costs).mean(0)
         outcomes = []
-        for lane, pair in enumerate(pairs):
-            n_units, n_nodes, n_source, _ = pair_shape(*pair)
+        for lane, (graph, source) in enumerate(pairs):
+            n_units, n_nodes, n_source, _ = pair_shape(graph, source)
             outcomes.append(
                 Outcome(
-                    *found[lane],
+                    _numpy(sums[lane]),
                     _numpy(terms[lane, :, :, :n_units]),
-                    _numpy(parts.attended[lane, : attending(pair[0]), :n_source]),
+                    _numpy(found.attended[lane, : graph.n_attending, :n_source]),
                     _numpy(costs[lane, :, :n_units, :n_nodes]),
                 )
             )
         return outcomes
 
-    def _score_sampled(
-        self, problem: Problem, source: Source, seed: int, training: PairTraining, detail: bool
-    ) -> Outcome:
-        """Train one pair by its edges and sampled entries."""
-        sampled = Sampled(problem, source, seed, training, self._tensor)
-        shape = (attending(problem), *pair_shape(problem, source)[1:])
-        start = pair_start(shape, source, seed, training)
-        parameters = [self._tensor(matrix).requires_grad_() for matrix in start]
-        moments, recorded, attended = _moments(parameters), {}, []
-        (regions,) = self._regions([source], 1, len(source.weights.table))
-        for step in range(training.report[-1] + 1):
-            terms = sampled.run(parameters, step)
-            if step in training.recorded:
-                recorded[step] = terms.units.detach().double()
-            if step in training.images:
-                attended.append(terms.attention.detach().double() @ regions)
-            if step < training.report[-1]:
-                every = torch.autograd.grad(sampled.loss(terms), parameters)
-                gradients = freeze_sources(every, training)
-                adam(parameters, gradients, moments, step + 1, training.rate, problem.epsilon)
-        found = torch.stack([_average(recorded, s, training.window) for s in training.report])
-        attention = terms.attention.detach().double()
-        known = (
-            _numpy(found.sum(-1)),
-            _numpy(found[-1] @ attention),
-            self._regional(attended, problem, source),
-        )
-        return Outcome(*known, _numpy(found), _numpy(attention)) if detail else Outcome(*known)
-
-    def _regions(self, sources: Sequence[Source], lanes: int, n_rows: int) -> Tensor:
-        """Return 1 where a row of a source is in a region, (lanes, n_rows, n_regions)."""
-        n_regions = sources[0].n_regions
-        members = [
-            np.zeros((n_rows, n_regions)) if s.regions is None else np.eye(n_regions)[s.regions]
-            for s in sources
-        ]
-        return self._stack(members, lanes, n_rows, n_regions).double()
-
-    def _regional(self, found: Sequence[Tensor], problem: Problem, source: Source) -> Any:
-        """Return attention to regions of one pair, (n_images, rows that attend, n_regions)."""
-        kept = [_numpy(image[: attending(problem)]) for image in found]
-        return np.reshape(kept, (len(kept), attending(problem), source.n_regions))
-
     def _batch(
         self,
         shape: tuple[int, ...],
-        pairs: Sequence[tuple[Problem, Source]],
+        pairs: Sequence[tuple[EncodedGraph, Source]],
         lanes: int,
         training: PairTraining,
     ) -> Batch:
-        n_units, n_nodes, n_source_units, n_source_nodes = shape
-        problems, sources = zip(*pairs, strict=True)
-        table, layers = self._stacked_weights(
-            [s.weights for s in sources], lanes, (n_source_units, n_source_nodes), trains=False
-        )
-        unit_weights = self._stack([p.unit_weights for p in problems], lanes, n_units)
-        node_weights = self._stack([p.node_weights for p in problems], lanes, n_nodes)
-        families = []
-        for place in range(len(problems[0].families)):
-            width = problems[0].families[place].units.shape[1]
-            given = [p.families[place] for p in problems]
-            families.append(
-                Family(
-                    self._stack([f.units for f in given], lanes, n_units, width),
-                    self._stack([f.surroundings for f in given], lanes, n_units, width),
-                    self._stack([f.nodes for f in given], lanes, n_nodes, width),
-                    self._stack([s.families[place] for s in sources], lanes, n_source_units, width),
-                )
-            )
+        n_units, n_nodes, n_source, n_source_nodes = shape
+        graphs, sources = zip(*pairs, strict=True)
+        weights = [s.weights for s in sources]
+        table, layers = self._weights(weights, lanes, (n_source, n_source_nodes), False)
+        unit_weights = self._stack([g.unit_weights for g in graphs], lanes, n_units)
+        node_weights = self._stack([g.node_weights for g in graphs], lanes, n_nodes)
         count = at_least_one(unit_weights.sum(-1))
         size = count * at_least_one(node_weights.sum(-1))
         one = torch.ones_like(count)
-        present = stacked([np.ones(len(s.weights.table)) for s in sources], lanes, n_source_units)
-        present[len(pairs) :] = 1  # an idle lane attends somewhere, so that nothing is 0 / 0
+        present = stacked([np.ones(len(s.weights.table)) for s in sources], lanes, n_source)
+        present[len(pairs) :] = 1  # padding attends somewhere, so that nothing is 0 / 0
+        members = [s.members for s in sources]
         return Batch(
-            relation=self._stack([p.dense_relation() for p in problems], lanes, n_units, n_nodes),
+            matrix=self._stack([g.dense_matrix() for g in graphs], lanes, n_units, n_nodes),
             unit_weights=unit_weights,
             node_weights=node_weights,
             present=self._tensor(present) > 0,
             table=table,
             layers=layers,
-            families=tuple(families),
+            attributes=tuple(
+                self._attribute(graphs, sources, place, lanes, shape)
+                for place in range(len(graphs[0].attributes))
+            ),
             scale=(size, count) if training.reduction == "mean" else (one, one),
-            gathers=self._join([p.gathers for p in problems], lanes, n_units, n_nodes),
-            spreads=self._join([p.spreads for p in problems], lanes, n_nodes, n_units),
-            members=self._join([s.members for s in sources], lanes, n_source_units, n_source_nodes),
+            gathers=self._join([g.gathers for g in graphs], lanes, n_units, n_nodes),
+            spreads=self._join([g.spreads for g in graphs], lanes, n_nodes, n_units),
+            members=self._join(members, lanes, n_source, n_source_nodes),
         )
 
-    def _first_attention(
+    def _attribute(
+        self,
+        graphs: Sequence[EncodedGraph],
+        sources: Sequence[Source],
+        place: int,
+        lanes: int,
+        shape: tuple[int, ...],
+    ) -> AttributeTensors:
+        """Stack one attribute of all pairs."""
+        given = [graph.attributes[place] for graph in graphs]
+        width = given[0].units.shape[1]
+        rows = (shape[0], shape[0], shape[1], shape[2])
+
+        def stack(parts: Sequence[tuple[Any, ...]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+            columns = zip(zip(*parts, strict=True), rows, strict=True)
+            units, neighbours, nodes, source_units = (
+                self._stack(matrices, lanes, n_rows, width) for matrices, n_rows in columns
+            )
+            return units, neighbours, nodes, source_units
+
+        both = list(zip(given, sources, strict=True))
+        values = [(a.units, a.neighbours, a.nodes, s.attributes[place]) for a, s in both]
+        if given[0].known is None:
+            return AttributeTensors(*stack(values))
+        known = [(*(a.known or ()), s.known[place]) for a, s in both]
+        return AttributeTensors(*stack(values), known=stack(known))
+
+    def _initial(
         self,
         shape: tuple[int, ...],
-        pairs: Sequence[tuple[Problem, Source]],
+        pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
         lanes: int,
         training: PairTraining,
     ) -> list[Tensor]:
+        """Return the initial parameters of all pairs, padded to the shape of the batch."""
         n_units, n_nodes, n_source, n_source_nodes = shape
         n_attending = n_units if pairs[0][0].gathers is None else n_nodes
-        starts = [
-            pair_start((attending(p), *pair_shape(p, source)[1:]), source, seed, training)
-            for (p, source), seed in zip(pairs, seeds, strict=True)
+        drawn = [
+            initial_attention((g.n_attending, *pair_shape(g, source)[1:]), source, seed, training)
+            for (g, source), seed in zip(pairs, seeds, strict=True)
         ]
-        size = training.size
-        shapes = [(n_attending, size), (size, n_source)] if size else [(n_attending, n_source)]
+        sizes = training.layers
+        between = list(pairwise(sizes))
+        if sizes:
+            shapes = [(n_attending, sizes[0]), *between, (sizes[-1], n_source)]
+            reverse = [(n_nodes, sizes[0]), *between, (sizes[-1], n_source_nodes), (1, n_nodes)]
+        else:
+            shapes, reverse = [(n_attending, n_source)], [(n_source_nodes, n_nodes), (1, n_nodes)]
         if training.reverse == "free":
-            shapes += (
-                [(n_nodes, size), (size, n_source_nodes)] if size else [(n_source_nodes, n_nodes)]
-            )
-            shapes += [(1, n_nodes)]
+            shapes += reverse
         parameters = [
             self._stack(matrices, lanes, *padded)
-            for matrices, padded in zip(zip(*starts, strict=True), shapes, strict=True)
+            for matrices, padded in zip(zip(*drawn, strict=True), shapes, strict=True)
         ]
         return [p.requires_grad_() for p in parameters]
 
     def _join(self, matrices: Sequence[Any], lanes: int, *shape: int) -> Tensor | None:
-        """Stack matrices of means; None where there are none."""
+        """Stack matrices of averages; None where there are none."""
         if matrices[0] is None:
             return None
-        dense = [m.toarray() if sparse.issparse(m) else m for m in matrices]
-        return self._stack(dense, lanes, *shape)
+        return self._stack([dense(m) for m in matrices], lanes, *shape)
 
-    def _stacked_weights(
-        self, weights: Sequence[Weights], lanes: int, shape: tuple[int, ...], trains: bool = True
+    def _weights(
+        self, weights: Sequence[EncoderWeights], lanes: int, shape: tuple[int, int], trains: bool
     ) -> tuple[Tensor, Layers]:
+        """Stack the tables and layers of encoders."""
         n_units, n_nodes = shape
         width, dimension = len(weights[0].output[0]), weights[0].table.shape[1]
 
@@ -347,18 +313,14 @@ class TorchEngine:
         return torch.as_tensor(array, dtype=dtype, device=self.device)
 
 
-def _lane_weights(lane: int, shape: tuple[int, ...], table: Tensor, layers: Layers) -> Weights:
+def _weights_of(lane: int, shape: tuple[int, int], table: Tensor, layers: Layers) -> EncoderWeights:
     n_units, n_nodes = shape
     weight, bias = layers.output
-    return Weights(
+    return EncoderWeights(
         _numpy(table[lane, :n_units]),
         tuple((_numpy(w[lane]), _numpy(b[lane, 0])) for w, b in layers.hidden),
         (_numpy(weight[lane, :, :n_nodes]), _numpy(bias[lane, 0, :n_nodes])),
     )
-
-
-def _moments(parameters: Sequence[Tensor]) -> list[tuple[Tensor, Tensor]]:
-    return [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
 
 
 def _average(recorded: dict[int, Tensor], step: int, window: int) -> Tensor:
@@ -372,7 +334,7 @@ def _numpy(tensor: Tensor) -> Any:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Keep torch from splitting a tensor among threads, which would move its rounding about."""
+    """Keep torch from splitting a tensor among threads, which would change its rounding."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 
-from ddgk.engine.fused.arrays import aligned
+from ddgk.engine.fused.drawing import draw_into
 from ddgk.engine.fused.functions import (
     exponential,
     hyperbolic_tangent,
@@ -15,8 +15,8 @@ from ddgk.engine.fused.functions import (
     sigmoid,
 )
 from ddgk.engine.fused.lanes import LANES, load, store
-from ddgk.engine.fused.starts import draw_into
-from ddgk.engine.starts import ATTENTION, glorot, glorot_limit, stream_base
+from ddgk.engine.fused.layout import aligned
+from ddgk.engine.initialisation import ATTENTION, glorot, glorot_limit, stream_base
 
 
 @numba.njit(error_model="numpy")
@@ -88,7 +88,7 @@ def test_nan_stays_nan(which):
 
 @pytest.mark.parametrize("alone", [False, True])
 @pytest.mark.parametrize("flipped", [False, True])
-def test_starts_are_those_of_the_oracle(alone, flipped):
+def test_initial_values_are_those_of_the_reference(alone, flipped):
     n_units, n_columns, width, seed = 11, 5, 6, 2**63 + 12345
     shape = (n_columns, n_units) if flipped else (n_units, n_columns)
     drawn = glorot(seed, ATTENTION, *shape)

@@ -1,4 +1,4 @@
-"""Attention scores to attention, and Adam's step on whatever trains."""
+"""Attention from its scores, and Adam's step on the parameters."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ddgk.engine.arrays import EPSILON
 from ddgk.engine.fused.compiling import compiled, inlined
 from ddgk.engine.fused.functions import exponential
 from ddgk.engine.fused.lanes import LANES, fill, fma, load, square_root, store, where_above
@@ -34,14 +35,14 @@ def softmax(scores: Any, attention: Any, first: int, last: int, n_columns: int) 
 
 
 @inlined
-def adam_pace(rate: float, step: int, epsilon: float) -> Any:
+def adam_pace(rate: float, step: int) -> Any:
     """Return Adam's factors at step t = 1, 2, ..., with its usual constants.
 
     The moments are kept without their factors .1 and .001, so Adam's rule
     rate (.1 m / (1 - .9^t)) / (sqrt(.001 v / (1 - .999^t)) + e)  is  p_0 m / (sqrt(v) + p_1).
     """
     root = np.sqrt(0.001 / (1 - 0.999**step))
-    return 0.1 * rate / (1 - 0.9**step) / root, epsilon / root
+    return 0.1 * rate / (1 - 0.9**step) / root, EPSILON / root
 
 
 @inlined
@@ -85,35 +86,17 @@ def train_attention(
 
 
 @compiled
-def score_slopes(attention: Any, gradients: Any, rows: Any, n_columns: int) -> None:
-    """dL/dP becomes dL/dA, as in `train_attention`, for all units of a class together."""
-    first, last, held = rows
-    for i in range(first, last):
-        row = i * n_columns * LANES
-        given = (i - held) * n_columns * LANES
-        mean = fill(attention, 0.0)
-        for j in range(n_columns):
-            p = load(attention, row + j * LANES)
-            mean = fma(p, load(gradients, given + j * LANES), mean)
-        for j in range(n_columns):
-            p = load(attention, row + j * LANES)
-            store(gradients, given + j * LANES, p * (load(gradients, given + j * LANES) - mean))
-
-
-@compiled
 def train_reverse(
-    trained: Any, gradients: Any, weights: Any, n_rows: int, columns: Any, pace: Any
+    trained: Any, gradients: Any, weights: Any, n_rows: int, n_columns: int, pace: Any
 ) -> None:
     """Adam on a free reverse attention, (R^T | r), the gradient shared among the nodes of a class.
 
-    trained, gradients: (n_rows, n_columns) lanes; weights: (n_rows) lanes; columns: (the first that
-    trains here, n_columns).
+    trained, gradients: (n_rows, n_columns) lanes; weights: (n_rows) lanes.
     """
-    first, n_columns = columns
     for i in range(n_rows):
         weight = load(weights, i * LANES)
         share = 1.0 / where_above(weight, 0.0, weight, 1.0)
-        for j in range(first, n_columns):
+        for j in range(n_columns):
             entry = (i * n_columns + j) * LANES
             adam_step(trained, entry, load(gradients, entry) * share, pace)
 

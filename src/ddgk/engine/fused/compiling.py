@@ -71,14 +71,12 @@ def _date_by_all_files(kernel: Any) -> None:
         stored._source_stamp = _STAMP
 
 
-def announce(*kernels: Any) -> None:
-    """Say on stderr that the first use takes its time, unless compiled code is there or on disk."""
-    for kernel in kernels:
-        name = f"{kernel.__module__.rsplit('.', 1)[-1]}.{kernel.__name__}-*.nbi"
-        if kernel.signatures or any(Path(kernel.stats.cache_path).glob(name)):
-            return
-    text = "ddgk: compiling the fused engine; about half a minute, once on this machine"
-    print(text, file=sys.stderr, flush=True)  # noqa: T201
+def announce(kernel: Any) -> None:
+    """Say on stderr that a kernel is being compiled, unless it is loaded or on disk."""
+    name = f"{kernel.__module__.rsplit('.', 1)[-1]}.{kernel.__name__}-*.nbi"
+    if not kernel.signatures and not any(Path(kernel.stats.cache_path).glob(name)):
+        text = "ddgk: compiling the fused engine, once on this machine"
+        print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:

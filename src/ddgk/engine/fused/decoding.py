@@ -1,10 +1,10 @@
-"""Scores of a block of target units, what they cost, and the gradient (METHOD 2).
+"""Scores of a block of target units, their costs, and the gradient.
 
     Y = F M^T,   dL/dF = G M,   dL/dM = G^T F,   G = dL/dY
 
-F: (units, K) is what is known of a unit, M: (n_t, K) what is known of a node; G never exists for
-more than a block of units at a time. With pairs in the lanes, M has lanes too. With one pair alone,
-the lanes hold eight of its units and M is plain numbers.
+F: (units, K), factors of a unit; M: (n_t, K), factors of a node. G exists for one block of units at
+a time. With eight pairs in the lanes, M has lanes too; with a single pair, the lanes hold eight of
+its units and M is plain numbers.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def score_back(
 
 @compiled
 def record_costs(
-    scores: Any, relation: Any, relation_at: int, columns: Any, sizes: Any, terms: Any, detail: Any
+    scores: Any, matrix: Any, matrix_at: int, columns: Any, sizes: Any, terms: Any, detail: Any
 ) -> None:
     """edges: sum_j w_j B cost_edge;  non_edges: sum_j w_j (1 - B) cost_non_edge, in float64.
 
@@ -83,7 +83,7 @@ def record_costs(
         for j in range(n_nodes):
             here = ((i - first) * n_nodes + j) * LANES
             y = load(scores, here)
-            b = load(relation, relation_at + here)
+            b = load(matrix, matrix_at + here)
             w = load(columns, j * LANES)
             size = where_above(y, 0.0, y, 0.0 - y)
             both = one_more_logarithm(exponential(0.0 - size))
@@ -111,8 +111,8 @@ def predict(scores: Any, predicted: Any, n_entries: int) -> None:
 @compiled
 def structure_slopes(
     scores: Any,
-    relation: Any,
-    relation_at: int,
+    matrix: Any,
+    matrix_at: int,
     factors: Any,
     columns: Any,
     rows: Any,
@@ -130,23 +130,23 @@ def structure_slopes(
             here = ((i - first) * n_nodes + j) * LANES
             s = sigmoid(load(scores, here))
             w = load(columns, j * LANES)
-            store(scores, here, (s - load(relation, relation_at + here)) * (factor * w))
+            store(scores, here, (s - load(matrix, matrix_at + here)) * (factor * w))
 
 
 @compiled
 def labelled_slopes(
     predicted: Any,
-    around: Any,
-    relation: Any,
-    relation_at: int,
+    slopes: Any,
+    matrix: Any,
+    matrix_at: int,
     factors: Any,
     columns: Any,
     rows: Any,
     n_nodes: int,
 ) -> None:
-    """dL/dS of the reverse channels becomes G = f_i w_j (S - B) + dL/dS S (1 - S).
+    """dL/dS of the reverse terms becomes G = f_i w_j (S - B) + dL/dS S (1 - S).
 
-    predicted: S; around: dL/dS, then G; the rest as in `structure_slopes`.
+    predicted: S; slopes: dL/dS, then G; the rest as in `structure_slopes`.
     """
     first, last = rows
     for i in range(first, last):
@@ -155,5 +155,5 @@ def labelled_slopes(
             here = ((i - first) * n_nodes + j) * LANES
             s = load(predicted, here)
             w = load(columns, j * LANES)
-            slope = load(around, here) * (s * (1.0 - s))
-            store(around, here, fma(s - load(relation, relation_at + here), factor * w, slope))
+            slope = load(slopes, here) * (s * (1.0 - s))
+            store(slopes, here, fma(s - load(matrix, matrix_at + here), factor * w, slope))

@@ -1,4 +1,4 @@
-"""The fast engine for CPUs: every pair is trained in one call that stays in the cache."""
+"""The fast engine for CPUs: every group of pairs is trained in one call that stays in the cache."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from typing import TypeVar
 
 import numpy as np
 
-from ddgk.engine.fused.compiling import announce
-from ddgk.engine.fused.groups import Call, plan_groups
-from ddgk.engine.fused.pairs import train_group
-from ddgk.engine.fused.sources import train_encoder, train_network
-from ddgk.engine.hiding import drawing_seeds
-from ddgk.engine.problem import EncoderTraining, Outcome, PairTraining, Problem, Source, Weights
+from ddgk.engine.arrays import (
+    EncodedGraph,
+    EncoderTraining,
+    EncoderWeights,
+    Outcome,
+    PairTraining,
+    Source,
+)
+from ddgk.errors import ParameterError
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -24,8 +27,11 @@ Result = TypeVar("Result")
 class FusedEngine:
     """Train encoders and pairs on CPU cores.
 
-    precision: "float32" or "float64". threads: how many groups of pairs run at once; it changes
-    nothing but the time.
+    Parameters
+    ----------
+    precision : {"float32", "float64"}
+    threads : int
+        Number of groups of pairs that run at once; results do not depend on it.
     """
 
     precision: str = "float32"
@@ -33,31 +39,50 @@ class FusedEngine:
 
     def train_encoders(
         self,
-        problems: Sequence[Problem],
-        starts: Sequence[Weights],
+        graphs: Sequence[EncodedGraph],
+        initial: Sequence[EncoderWeights],
         training: EncoderTraining,
-        seeds: Sequence[int] = (),
-    ) -> list[Weights]:
+        seeds: Sequence[int] = (),  # noqa: ARG002
+    ) -> list[EncoderWeights]:
         """Train encoders by full-batch Adam on the mean binary cross-entropy (paper eq. 4)."""
-        announce(train_network, train_group)
+        from ddgk.engine.fused.compiling import announce
+        from ddgk.engine.fused.encoders import train_encoder, train_network
+
+        if training.is_regularised or any(graph.gathers is not None for graph in graphs):
+            raise ParameterError(
+                "the fused engine trains encoders without regularisation, one unit per node or "
+                'edge; pass engine="torch"'
+            )
+        announce(train_network)
         precision = np.dtype(self.precision)
-        tasks = list(zip(problems, starts, drawing_seeds(seeds, problems, training), strict=True))
+        tasks = list(zip(graphs, initial, strict=True))
         return self._all(lambda task: train_encoder(*task, training, precision), tasks)
 
-    def score_pairs(
+    def train_pairs(
         self,
-        pairs: Sequence[tuple[Problem, Source]],
+        pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
         training: PairTraining,
         *,
         detail: bool = False,
     ) -> list[Outcome]:
         """Train the attention of every pair by full-batch Adam."""
-        announce(train_network, train_group)
+        from ddgk.engine.fused.compiling import announce
+        from ddgk.engine.fused.groups import Call, plan_groups
+        from ddgk.engine.fused.pairs import train_group
+
+        joined = any(g.gathers is not None or g.spreads is not None for g, _ in pairs)
+        values = any(a.known is not None for g, _ in pairs[:1] for a in g.attributes)
+        if training.layers or joined or values:
+            raise ParameterError(
+                "the fused engine trains full attention matrices between nodes with labels; hidden "
+                'layers, other units and real attributes need engine="torch"'
+            )
+        announce(train_group)
         call = Call(pairs, seeds, training, detail, np.dtype(self.precision))
-        groups = plan_groups(pairs, training.size)
+        groups = plan_groups(pairs)
         outcomes: dict[int, Outcome] = {}
-        for group, found in zip(groups, self._all(call.score, groups), strict=True):
+        for group, found in zip(groups, self._all(call.train, groups), strict=True):
             outcomes.update(zip(group.positions, found, strict=True))
         return [outcomes[place] for place in range(len(pairs))]
 

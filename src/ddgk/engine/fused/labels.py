@@ -1,6 +1,6 @@
-"""Attribute consistency (METHOD 3): inferred distributions, their costs, their gradients.
+"""Attribute terms: inferred distributions, their costs, their gradients.
 
-The labels of all families stand side by side, those of family f in columns starts[f] ...
+The labels of all attributes are adjacent, those of attribute f in columns starts[f] ...
 starts[f + 1] - 1. Only labels that can matter have a column: those the source has (attention),
 those the target has (reverse).
 """
@@ -58,9 +58,15 @@ def scatter_labels(
 
 @compiled
 def compare_labels(
-    observed: Any, inferred: Any, families: Any, rows: Any, factors: Any, settings: Any, terms: Any
+    observed: Any,
+    inferred: Any,
+    attributes: Any,
+    rows: Any,
+    factors: Any,
+    settings: Any,
+    terms: Any,
 ) -> None:
-    """Cost and slope of CE(p, q) = -sum_c p_c log q~_c for every row and family.
+    """Cost and slope of CE(p, q) = -sum_c p_c log q~_c for every row and attribute.
 
         q~ = (1 - e) q + e / k, or q clamped to [1e-12, 1];   dCE/dq = -p / q~ (1 - e)
 
@@ -68,9 +74,9 @@ def compare_labels(
     (dCE/dq_c - sum_c' dCE/dq_c' q_c') / t.
     observed: p, (all rows, n_columns) lanes; inferred: q or counts of the block, becomes
     c_f factor dCE; rows: (first, last); factors: (all rows) lanes; terms: (None or array, first
-    channel's offset, step to the next family's, what each is divided by): costs in float64.
+    term's offset, step to the next attribute's, divisors): costs in float64.
     """
-    starts, widths, coefficients = families
+    starts, widths, coefficients = attributes
     first, last = rows
     smoothing, normalises, records = settings
     costs, costs_at, costs_step, scales = terms
@@ -117,17 +123,17 @@ def compare_labels(
 
 
 @compiled
-def add_missing(missing: Any, families: Any, n_rows: int, smoothing: float, terms: Any) -> None:
+def add_missing(missing: Any, attributes: Any, n_rows: int, smoothing: float, terms: Any) -> None:
     """Add what labels cost that the source does not have: the same at every step.
 
-    missing: how much of a unit's distribution falls on them, (n_rows, n_families) lanes.
+    missing: how much of a unit's distribution falls on them, (n_rows, n_attributes) lanes.
     """
-    _, widths, _ = families
+    _, widths, _ = attributes
     costs, costs_at, costs_step, scales = terms
-    n_families = len(widths)
-    for f in range(n_families):
+    n_attributes = len(widths)
+    for f in range(n_attributes):
         each = -np.log(smoothing / widths[f] if smoothing > 0 else FLOOR)
         for i in range(n_rows):
             entry = costs_at + f * costs_step + i * LANES
-            cost = widen(load(missing, (i * n_families + f) * LANES)) * each
+            cost = widen(load(missing, (i * n_attributes + f) * LANES)) * each
             store(costs, entry, load(costs, entry) + cost / load(scales, LANES))

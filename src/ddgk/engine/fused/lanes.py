@@ -124,23 +124,6 @@ def store(_typing: Any, array: Any, offset: Any, value: Any) -> Any:  # noqa: AR
 
 
 @intrinsic
-def fetch(_typing: Any, array: Any, offset: Any) -> Any:  # noqa: ARG001
-    """Have the line of the cache with entry `offset` brought near; nothing else changes."""
-
-    def emit(context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-        pointer = data_pointer(context, builder, array, *arguments)
-        address = builder.bitcast(pointer, ir.IntType(8).as_pointer())
-        number = ir.IntType(32)
-        kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
-        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
-        values = [ir.Constant(number, value) for value in (0, 3, 1)]  # to read, often, data
-        builder.call(function, [address, *values])
-        return context.get_dummy_value()
-
-    return types.void(array, types.intp), emit
-
-
-@intrinsic
 def repeat(_typing: Any, array: Any, offset: Any) -> Any:  # noqa: ARG001
     """Read one number into every lane."""
 

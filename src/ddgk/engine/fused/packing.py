@@ -1,7 +1,7 @@
-"""Problems and sources as the flat arrays of the kernels.
+"""Encoded graphs and sources as the flat arrays of the kernels.
 
-A target brings one lane of its own to a group of eight, or fills all lanes with its units when it
-comes alone. Whatever a target does not fill is 0, has weight 0, and so adds exact zeros.
+A target fills one lane of a group of eight, or all lanes with its own nodes when it is trained as a
+single pair. Entries that a target does not fill are 0, have weight 0, and add exact zeros.
 """
 
 from __future__ import annotations
@@ -13,57 +13,50 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.engine.fused.arrays import (
-    Entries,
-    Factors,
-    LabelArrays,
-    SourceArrays,
-    TargetArrays,
+from ddgk.engine.arrays import EncodedGraph, EncoderWeights, PairTraining, Source
+from ddgk.engine.fused.lanes import LANES
+from ddgk.engine.fused.layout import (
+    Compressed,
+    PackedLabels,
+    PackedSource,
+    PackedTarget,
     aligned,
     flat,
 )
-from ddgk.engine.fused.lanes import LANES
-from ddgk.engine.problem import PairTraining, Problem, Source, Weights
 
 Labels = NDArray[np.int64]
 
 
-def pack_network(weights: Weights, precision: Any) -> NDArray[Any]:
+def pack_network(weights: EncoderWeights, precision: Any) -> NDArray[Any]:
     """Return W_1, b_1, W_2, b_2, ... one after the other."""
     parts = [np.asarray(part).reshape(-1) for layer in weights.hidden for part in layer]
     return flat(np.concatenate([np.zeros(0), *parts]), precision)
 
 
 def pack_source(
-    source: Source, labels: Sequence[Labels], low_rank: bool, tied: bool, precision: Any
-) -> SourceArrays:
-    """Lay out an encoder; labels: those its units carry, per family.
-
-    Where tied and units are not nodes, attention to units is first taken to their members.
-    """
+    source: Source, labels: Sequence[Labels], tied: bool, precision: Any
+) -> PackedSource:
+    """Lay out an encoder; labels: those its nodes carry, per attribute."""
     weight, bias = source.weights.output
-    lift = np.vstack([weight, bias]) if low_rank else np.eye(len(bias))
-    if tied and source.members is not None:
-        lift = lift @ source.members.T
-    elif not tied:
+    lift = np.vstack([weight, bias])
+    if not tied:
         lift = np.hstack([lift, np.zeros((len(lift), 1))])
         lift[-1, -1] = 1
-    carried = [q[:, columns] for q, columns in zip(source.families, labels, strict=True)]
+    carried = [q[:, columns] for q, columns in zip(source.attributes, labels, strict=True)]
     matrix = np.hstack([np.zeros((len(source.weights.table), 0)), *carried])
-    return SourceArrays(
+    return PackedSource(
         table=flat(source.weights.table, precision),
         network=pack_network(source.weights, precision),
         output=flat(weight, precision),
         output_bias=flat(bias, precision),
         lift=flat(lift, precision),
-        by_label=pack_entries(matrix.T, precision),
-        by_unit=pack_entries(matrix, precision),
-        regions=np.empty(0, np.int64) if source.regions is None else source.regions,
+        by_label=compress(matrix.T, precision),
+        by_unit=compress(matrix, precision),
     )
 
 
-def pack_entries(matrix: Any, precision: Any) -> Entries:
-    """Return the nonzero entries of a matrix row by row; a sparse one's as they are."""
+def compress(matrix: Any, precision: Any) -> Compressed:
+    """Return the nonzero entries of a matrix row by row; of a sparse one the stored entries."""
     if sparse.issparse(matrix):
         rows = sparse.csr_array(matrix)
         starts, places, values = rows.indptr, rows.indices, rows.data
@@ -71,73 +64,37 @@ def pack_entries(matrix: Any, precision: Any) -> Entries:
         at, places = np.nonzero(matrix)
         values = matrix[at, places]
         starts = np.searchsorted(at, np.arange(len(matrix) + 1))
-    return Entries(starts.astype(np.int64), places.astype(np.int64), flat(values, precision))
-
-
-def no_entries(precision: Any) -> Entries:
-    """Return an empty matrix."""
-    return pack_entries(np.zeros((0, 0)), precision)
-
-
-def pack_join(matrix: Any, precision: Any) -> Entries:
-    """Return a matrix of means row by row; None is an empty one."""
-    return no_entries(precision) if matrix is None else pack_entries(matrix, precision)
-
-
-def pack_factors(left: Any, right: Any, n_rows: int, block: int, precision: Any) -> Factors:
-    """Lay out U and V as they start, and room for training them; None: nothing of it."""
-    if left is None:
-        return Factors(*(aligned(0, precision=precision) for _ in Factors._fields))
-    size = left.shape[1]
-    lanes = in_rows(left, precision)
-    assert len(lanes) == n_rows * size * LANES
-    filled = -(-right.size // LANES) * LANES
-    numbers = aligned(filled, precision=precision)
-    numbers[: right.size] = right.reshape(-1)
-
-    def empty(length: int) -> NDArray[Any]:
-        return aligned(length, precision=precision)
-
-    return Factors(
-        left=lanes,
-        left_mean=empty(len(lanes)),
-        left_square=empty(len(lanes)),
-        right=numbers,
-        right_mean=empty(filled),
-        right_square=empty(filled),
-        left_slopes=empty(block * size * LANES),
-        right_slopes=empty(filled),
-    )
+    return Compressed(starts.astype(np.int64), places.astype(np.int64), flat(values, precision))
 
 
 def source_labels(source: Source) -> list[Labels]:
-    """Return the labels that units of a source carry, per family."""
-    return [np.flatnonzero(np.any(q != 0, axis=0)) for q in source.families]
+    """Return the labels that nodes of a source carry, per attribute."""
+    return [np.flatnonzero(np.any(q != 0, axis=0)) for q in source.attributes]
 
 
-def target_labels(problem: Problem) -> list[Labels]:
-    """Return the labels that surround units of a target or come from its nodes, per family."""
+def target_labels(graph: EncodedGraph) -> list[Labels]:
+    """Return the labels that nodes of a target carry or have around them, per attribute."""
     return [
-        np.flatnonzero(np.any(f.nodes != 0, axis=0) | np.any(f.surroundings != 0, axis=0))
-        for f in problem.families
+        np.flatnonzero(np.any(a.nodes != 0, axis=0) | np.any(a.neighbours != 0, axis=0))
+        for a in graph.attributes
     ]
 
 
 def starts_of(widths: Any) -> NDArray[np.int64]:
-    """Return where each family's columns start, and where the last one's end."""
+    """Return where the columns of each attribute start, and where the last ones end."""
     return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
 
 
-def scales_of(problem: Problem, training: PairTraining) -> tuple[float, float]:
-    """Return what the structure and the label losses are divided by."""
+def scales_of(graph: EncodedGraph, training: PairTraining) -> tuple[float, float]:
+    """Return the divisors of the structure loss and of the attribute losses."""
     if training.reduction == "sum":
         return 1.0, 1.0
-    count = float(problem.unit_weights.sum())
-    return count * float(problem.node_weights.sum()), count
+    count = float(graph.unit_weights.sum())
+    return count * float(graph.node_weights.sum()), count
 
 
 def in_rows(matrix: Any, precision: Any) -> NDArray[Any]:
-    """Lay eight rows of a matrix side by side: (n, columns) -> (n / LANES rows, columns) lanes."""
+    """Put eight rows of a matrix into the lanes: (n, columns) -> (n / LANES, columns) lanes."""
     values = np.asarray(matrix)
     values = values[:, None] if values.ndim == 1 else values
     n_rows = -(-len(values) // LANES)
@@ -159,87 +116,77 @@ def in_lanes(matrices: Sequence[Any], shape: tuple[int, ...], precision: Any) ->
     return result
 
 
-def pack_alone(problem: Problem, training: PairTraining, precision: Any) -> TargetArrays:
-    """Lay out a target that comes alone."""
-    structure, label = scales_of(problem, training)
-    labels = target_labels(problem)
-    around = [f.surroundings[:, c] for f, c in zip(problem.families, labels, strict=True)]
-    nodes = [f.nodes[:, c] for f, c in zip(problem.families, labels, strict=True)]
-    n_units, n_nodes = problem.relation.shape
-    weighted = problem.node_weights[:, None] * np.hstack([np.zeros((n_nodes, 0)), *nodes])
-    return TargetArrays(
-        relation=aligned(0, precision=precision),
-        related=pack_entries(problem.relation, precision),
-        structure_factors=in_rows(problem.unit_weights / structure, precision),
-        label_factors=in_rows(problem.unit_weights / label, precision),
-        unit_weights=in_rows(problem.unit_weights, precision),
-        column_weights=flat(np.repeat(problem.node_weights, LANES), precision),
-        attending_weights=in_rows(problem.attending_weights, precision),
-        node_weights=in_rows(problem.node_weights, precision),
+def pack_alone(graph: EncodedGraph, training: PairTraining, precision: Any) -> PackedTarget:
+    """Lay out the target of a single pair."""
+    structure, label = scales_of(graph, training)
+    labels = target_labels(graph)
+    around = [a.neighbours[:, c] for a, c in zip(graph.attributes, labels, strict=True)]
+    nodes = [a.nodes[:, c] for a, c in zip(graph.attributes, labels, strict=True)]
+    weights, empty = graph.unit_weights, np.zeros((len(graph.unit_weights), 0))
+    weighted = graph.node_weights[:, None] * np.hstack([empty, *nodes])
+    return PackedTarget(
+        matrix=aligned(0, precision=precision),
+        entries=compress(graph.matrix, precision),
+        structure_factors=in_rows(weights / structure, precision),
+        label_factors=in_rows(weights / label, precision),
+        weights=in_rows(weights, precision),
+        column_weights=flat(np.repeat(graph.node_weights, LANES), precision),
         scales=flat(np.repeat([structure, label], LANES), np.float64),
-        around=in_rows(np.hstack([np.zeros((n_units, 0)), *around]), precision),
-        contributions=aligned(0, precision=precision),
-        by_label=pack_entries(weighted.T, precision),
-        by_node=pack_entries(weighted, precision),
+        neighbours=in_rows(np.hstack([empty, *around]), precision),
+        nodes=aligned(0, precision=precision),
+        by_label=compress(weighted.T, precision),
+        by_node=compress(weighted, precision),
         reverse_starts=starts_of([len(columns) for columns in labels]),
-        spreads=pack_join(problem.spreads, precision),
-        gathers=pack_join(problem.gathers, precision),
     )
 
 
 def pack_side_by_side(
-    problems: Sequence[Problem], training: PairTraining, precision: Any
-) -> TargetArrays:
+    graphs: Sequence[EncodedGraph], training: PairTraining, precision: Any
+) -> PackedTarget:
     """Lay out up to eight targets, each in a lane of its own."""
-    n_units = max(p.relation.shape[0] for p in problems)
-    n_nodes = max(p.relation.shape[1] for p in problems)
-    scales = np.array([scales_of(p, training) for p in problems])
-    labels = [target_labels(p) for p in problems]
-    widths = [max(len(own[f]) for own in labels) for f in range(len(problems[0].families))]
+    n_nodes = max(len(g.unit_weights) for g in graphs)
+    scales = np.array([scales_of(g, training) for g in graphs])
+    labels = [target_labels(g) for g in graphs]
+    widths = [max(len(own[a]) for own in labels) for a in range(len(graphs[0].attributes))]
     starts = starts_of(widths)
-    around = aligned(n_units, int(starts[-1]), LANES, precision=precision)
-    contributions = aligned(n_nodes, int(starts[-1]), LANES, precision=precision)
-    for lane, (problem, own) in enumerate(zip(problems, labels, strict=True)):
-        for family, start, columns in zip(problem.families, starts[:-1], own, strict=True):
-            taken = slice(start, start + len(columns))
-            shape = (-1, int(starts[-1]), LANES)
-            n_own_units, n_own_nodes = problem.relation.shape
-            around.reshape(shape)[:n_own_units, taken, lane] = family.surroundings[:, columns]
-            weighted = problem.node_weights[:, None] * family.nodes[:, columns]
-            contributions.reshape(shape)[:n_own_nodes, taken, lane] = weighted
+    around, nodes = (
+        aligned(n_nodes, int(starts[-1]), LANES, precision=precision) for _ in range(2)
+    )
+    shape = (-1, int(starts[-1]), LANES)
+    for lane, (graph, own) in enumerate(zip(graphs, labels, strict=True)):
+        for attribute, start, columns in zip(graph.attributes, starts[:-1], own, strict=True):
+            taken = (slice(len(graph.unit_weights)), slice(start, start + len(columns)), lane)
+            around.reshape(shape)[taken] = attribute.neighbours[:, columns]
+            nodes.reshape(shape)[taken] = graph.node_weights[:, None] * attribute.nodes[:, columns]
     all_scales = np.ones((2, LANES))
-    all_scales[:, : len(problems)] = scales.T
-    units = [p.unit_weights for p in problems]
-    node_weights = in_lanes([p.node_weights for p in problems], (n_nodes,), precision)
-    return TargetArrays(
-        relation=in_lanes([p.dense_relation() for p in problems], (n_units, n_nodes), precision),
-        related=no_entries(precision),
-        structure_factors=in_lanes(
-            [w / s for w, (s, _) in zip(units, scales, strict=True)], (n_units,), precision
-        ),
-        label_factors=in_lanes(
-            [w / s for w, (_, s) in zip(units, scales, strict=True)], (n_units,), precision
-        ),
-        unit_weights=in_lanes(units, (n_units,), precision),
-        attending_weights=in_lanes(units, (n_units,), precision),
-        column_weights=node_weights,
-        node_weights=node_weights,
+    all_scales[:, : len(graphs)] = scales.T
+
+    def by_node(vectors: Sequence[Any]) -> NDArray[Any]:
+        return in_lanes(vectors, (n_nodes,), precision)
+
+    weights = [g.unit_weights for g in graphs]
+    nothing = compress(np.zeros((0, 0)), precision)
+    return PackedTarget(
+        matrix=in_lanes([g.dense_matrix() for g in graphs], (n_nodes, n_nodes), precision),
+        entries=nothing,
+        structure_factors=by_node([w / s for w, (s, _) in zip(weights, scales, strict=True)]),
+        label_factors=by_node([w / s for w, (_, s) in zip(weights, scales, strict=True)]),
+        weights=by_node(weights),
+        column_weights=by_node([g.node_weights for g in graphs]),
         scales=flat(all_scales, np.float64),
-        around=around,
-        contributions=contributions,
-        by_label=no_entries(precision),
-        by_node=no_entries(precision),
+        neighbours=around,
+        nodes=nodes,
+        by_label=nothing,
+        by_node=nothing,
         reverse_starts=starts,
-        spreads=no_entries(precision),
-        gathers=no_entries(precision),
     )
 
 
-def pack_units(problems: Sequence[Problem], alone: bool, precision: Any) -> NDArray[Any]:
-    """Lay out Q_u of all families side by side, (rows, all labels, LANES)."""
+def pack_units(graphs: Sequence[EncodedGraph], alone: bool, precision: Any) -> NDArray[Any]:
+    """Lay out Q_u of all attributes, (rows, all labels, LANES)."""
     given = [
-        np.hstack([np.zeros((p.relation.shape[0], 0)), *(f.units for f in p.families)])
-        for p in problems
+        np.hstack([np.zeros((len(g.unit_weights), 0)), *(a.units for a in g.attributes)])
+        for g in graphs
     ]
     if alone:
         shape = (-(-len(given[0]) // LANES), given[0].shape[1])
@@ -250,22 +197,22 @@ def pack_units(problems: Sequence[Problem], alone: bool, precision: Any) -> NDAr
 
 def pack_labels(
     units: NDArray[Any], widths: NDArray[np.int64], labels: Sequence[Labels], training: PairTraining
-) -> LabelArrays:
-    """Choose what targets carry of the source's labels, and how much of none of them.
+) -> PackedLabels:
+    """Split what targets carry into labels of the source and the mass on all others.
 
-    units: as `pack_units` returns it; widths: k of each family; labels: of the source.
+    units: as `pack_units` returns it; widths: k of each attribute; labels: of the source.
     """
     begin = starts_of(widths)
     columns = [start + own for start, own in zip(begin[:-1], labels, strict=True)]
     carried = units[:, np.concatenate([np.zeros(0, dtype=np.int64), *columns])]
     lacking = aligned(len(units), len(widths), LANES, precision=units.dtype)
-    for family, (own, start, width) in enumerate(zip(columns, begin[:-1], widths, strict=True)):
+    for place, (own, start, width) in enumerate(zip(columns, begin[:-1], widths, strict=True)):
         others = np.ones(width, dtype=bool)
         others[own - start] = False
-        lacking.reshape(len(units), -1, LANES)[:, family] = units[:, start : start + width][
+        lacking.reshape(len(units), -1, LANES)[:, place] = units[:, start : start + width][
             :, others
         ].sum(axis=1)
-    return LabelArrays(
+    return PackedLabels(
         observed=flat(carried, units.dtype),
         missing=lacking,
         attention_starts=starts_of([len(own) for own in labels]),

@@ -1,8 +1,8 @@
-"""A block of target units through the encoder, to their scores, and the gradient back again.
+"""A block of target units through the encoder, to their scores, and the gradient back.
 
-Names as in METHOD: P attention, E table, X_l hidden layers, Z predictions, Y scores, B relation,
-S = s(Y), G = dL/dY. F is what is known of a unit, Y = F M^T: X_L and a 1 where the product is taken
-apart (`low_rank`), else Z, and a 1 if the reverse attention is free.
+P attention, E table, X_l hidden layers, Z predictions, Y scores, B target matrix, S = s(Y),
+G = dL/dY. F holds the factors of a unit, Y = F M^T: (X_L | 1) where the product has low rank, else
+Z, and a 1 if the reverse attention is free.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from ddgk.engine.fused.decoding import (
 from ddgk.engine.fused.labels import compare_labels, gather_labels, scatter_labels
 from ddgk.engine.fused.lanes import LANES, load, store
 from ddgk.engine.fused.layers import add_bias, backward, bend, forward, set_column
+from ddgk.engine.fused.nodes import place_matrix
 from ddgk.engine.fused.products import (
     multiply,
     multiply_bent,
@@ -28,30 +29,18 @@ from ddgk.engine.fused.products import (
     multiply_tanh,
     view,
 )
-from ddgk.engine.fused.relayout import place_relation
-from ddgk.engine.fused.sampling import (
-    count_kept,
-    kept_slopes,
-    record_kept,
-    sample_labels,
-    score_kept,
-    score_kept_back,
-    score_samples,
-    score_samples_back,
-    weigh_samples,
-)
 
 
 @compiled
 def encode_rows(
     first: int, last: int, sizes: Any, settings: Any, source: Any, attention: Any, scratch: Any
 ) -> None:
-    """X_0 = P E, ..., X_L; Z = X_L W_o + b_o, or its tanh, unless the product is taken apart."""
+    """X_0 = P E, ..., X_L; Z = X_L W_o + b_o, or its tanh, unless the product has low rank."""
     n_rows = last - first
     wide = (max(sizes.dimension, sizes.width) + 1) * LANES
     shape = (sizes.dimension, sizes.width, sizes.depth, wide // LANES, sizes.block)
     top_at = sizes.depth * sizes.block * wide
-    n_source = sizes.n_source_units
+    n_source = sizes.n_source
     weights = view(attention, first * n_source * LANES, n_source * LANES, LANES)
     inputs = view(scratch.hidden, 0, wide, LANES)
     table = view(source.table, 0, sizes.dimension, 1)
@@ -60,7 +49,7 @@ def encode_rows(
     if settings.low_rank:
         set_column(scratch.hidden, sizes.width, n_rows, wide, top_at)
         return
-    step, n_nodes = sizes.n_known * LANES, sizes.n_source_nodes
+    step, n_nodes = sizes.n_factors * LANES, sizes.n_source
     top = view(scratch.hidden, top_at, wide, LANES)
     weight, out = view(source.output, 0, n_nodes, 1), view(scratch.predicted, 0, step, LANES)
     if settings.bends:
@@ -87,7 +76,7 @@ def encode_rows_back(
         if sizes.depth > 0:
             bend(slopes, hidden, top_at, n_rows, sizes.width, wide)
     else:
-        step, n_nodes = sizes.n_known * LANES, sizes.n_source_nodes
+        step, n_nodes = sizes.n_factors * LANES, sizes.n_source
         if settings.bends:
             bend(scratch.predicted_slopes, scratch.predicted, 0, n_rows, n_nodes, step)
         after = view(scratch.predicted_slopes, 0, step, LANES)
@@ -117,112 +106,44 @@ def label_slopes(
     terms: Any,
     records: bool,
 ) -> None:
-    """S = s(Y) and dL/dS of the reverse channels, which replaces Y; their costs, if wanted.
+    """S = s(Y) and dL/dS of the reverse terms, which replaces Y; their costs, if wanted.
 
     inferred = rownorm(S C),  C weighted by how many nodes a column stands for
     """
     n_rows, n_nodes = last - first, sizes.n_nodes
     predict(scratch.scores, scratch.sigmoids, n_rows * n_nodes)
     n_labels = target.reverse_starts[-1]
-    inferred = view(scratch.around, 0, n_labels * LANES, LANES)
+    inferred = view(scratch.counts, 0, n_labels * LANES, LANES)
     if settings.alone:
-        gather_labels(scratch.sigmoids, 0, n_nodes, target.by_label, scratch.around, n_rows)
+        gather_labels(scratch.sigmoids, 0, n_nodes, target.by_label, scratch.counts, n_rows)
     else:
-        nodes = view(target.contributions, 0, n_labels * LANES, LANES)
+        nodes = view(target.nodes, 0, n_labels * LANES, LANES)
         predicted = view(scratch.sigmoids, 0, n_nodes * LANES, LANES)
         multiply(predicted, nodes, inferred, n_rows, n_nodes, n_labels, False)
     step = sizes.rows * LANES
-    families = (target.reverse_starts, labels.widths, labels.coefficients)
+    attributes = (target.reverse_starts, labels.widths, labels.coefficients)
     how = (settings.smoothing, True, records)
     costs = (terms, 3 * step, 2 * step, target.scales)
     rows = (first, last)
-    compare_labels(target.around, scratch.around, families, rows, target.label_factors, how, costs)
+    compare_labels(
+        target.neighbours, scratch.counts, attributes, rows, target.label_factors, how, costs
+    )
     if settings.alone:
-        scatter_labels(scratch.around, n_labels, target.by_node, scratch.scores, 0, n_rows, False)
+        scatter_labels(scratch.counts, n_labels, target.by_node, scratch.scores, 0, n_rows, False)
     else:
-        transposed = view(target.contributions, 0, LANES, n_labels * LANES)
+        transposed = view(target.nodes, 0, LANES, n_labels * LANES)
         out = view(scratch.scores, 0, n_nodes * LANES, LANES)
         multiply(inferred, transposed, out, n_rows, n_labels, n_nodes, False)
 
 
 @compiled
-def place_of_facts(sizes: Any, settings: Any) -> Any:
+def place_of_factors(sizes: Any, settings: Any) -> Any:
     """Return where F begins, how far its rows are apart, and how many of its columns train."""
     if settings.low_rank:
         step = (max(sizes.dimension, sizes.width) + 1) * LANES
         top_at = sizes.depth * sizes.block * step
         return top_at, step, sizes.width
-    return 0, sizes.n_known * LANES, sizes.n_source_nodes
-
-
-@compiled
-def reconstruct_samples(
-    first: int,
-    last: int,
-    sizes: Any,
-    settings: Any,
-    source: Any,
-    target: Any,
-    labels: Any,
-    state: Any,
-    scratch: Any,
-    sampling: Any,
-    step: int,
-    record: Any,
-    findings: Any,
-) -> None:
-    """Do as `reconstruct_rows` does, by kept and sampled entries alone."""
-    records, _, trains = record
-    n_rows, known, n_nodes, n_samples = last - first, sizes.n_known, sizes.n_nodes, sizes.n_samples
-    encode_rows(first, last, sizes, settings, source, state.attention, scratch)
-    top_at, across, n_wanted = place_of_facts(sizes, settings)
-    facts, facts_slopes = (scratch.predicted, 0), (scratch.predicted_slopes, 0)
-    if settings.low_rank:
-        facts, facts_slopes = (scratch.hidden, top_at), (scratch.hidden_slopes, top_at)
-    rows, slopes = (first, last), scratch.scores
-    score_samples(facts, across, sampling, step, rows, slopes, (known, n_nodes, n_samples))
-    score_kept(facts, across, sampling, rows, known)
-    if records:
-        where, nothing = (first, last, n_samples, sizes.rows), (findings.costs, 0.0)
-        terms = (findings.step, 0, sizes.rows * LANES, target.scales)
-        record_costs(slopes, scratch.relation, 0, sampling.columns, where, terms, nothing)
-        record_kept(sampling, rows, sizes.rows, findings.step, target.scales[0])
-    n_labels, factors = target.reverse_starts[-1], target.structure_factors
-    with_labels = sizes.n_families > 0 and (records or settings.trains_labels)
-    if with_labels:
-        predict(slopes, scratch.sigmoids, n_rows * n_samples)
-        weigh_samples(scratch.sigmoids, sampling.columns, slopes, n_rows, n_samples)
-        shape = (n_labels, n_nodes, n_samples)
-        sample_labels(slopes, sampling, step, rows, scratch.around, shape, False)
-        count_kept(sampling, target.by_node, rows, scratch.around, n_labels)
-        apart = sizes.rows * LANES
-        families = (target.reverse_starts, labels.widths, labels.coefficients)
-        how = (settings.smoothing, True, records)
-        costs = (findings.step, 3 * apart, 2 * apart, target.scales)
-        shares, inferred = target.label_factors, scratch.around
-        compare_labels(target.around, inferred, families, rows, shares, how, costs)
-        sample_labels(scratch.around, sampling, step, rows, slopes, shape, True)
-        weigh_samples(slopes, sampling.columns, slopes, n_rows, n_samples)
-        labelled_slopes(
-            scratch.sigmoids,
-            slopes,
-            scratch.relation,
-            0,
-            factors,
-            sampling.columns,
-            rows,
-            n_samples,
-        )
-    else:
-        structure_slopes(slopes, scratch.relation, 0, factors, sampling.columns, rows, n_samples)
-    if trains:
-        used = n_labels if with_labels else 0
-        factor = 1 / target.scales[0]
-        kept_slopes(sampling, target.by_node, rows, scratch.around, used, factor)
-        widths = (known, n_nodes, n_samples, n_wanted)
-        score_samples_back(slopes, facts, facts_slopes, across, sampling, step, rows, widths)
-        score_kept_back(facts_slopes, across, sampling, rows, n_wanted)
-        encode_rows_back(first, last, sizes, settings, source, scratch)
+    return 0, sizes.n_factors * LANES, sizes.n_source
 
 
 @compiled
@@ -240,40 +161,40 @@ def reconstruct_rows(
     record: Any,
     findings: Any,
 ) -> None:
-    """Take the units of some rows forward to Y, record what they cost, take the gradient back.
+    """Take the units of some rows forward to Y, record their costs, take the gradient back.
 
     nodes: (M, dL/dM, added to). record: (records, share of the entries' costs, trains).
     """
     records, cost_share, trains = record
-    n_rows, n_nodes, known = last - first, sizes.n_nodes, sizes.n_known
+    n_rows, n_nodes, known = last - first, sizes.n_nodes, sizes.n_factors
     encode_rows(first, last, sizes, settings, source, state.attention, scratch)
-    top_at, step, n_wanted = place_of_facts(sizes, settings)
-    facts, facts_slopes = (scratch.predicted, 0), (scratch.predicted_slopes, 0)
+    top_at, step, n_wanted = place_of_factors(sizes, settings)
+    units, unit_slopes = (scratch.predicted, 0), (scratch.predicted_slopes, 0)
     if settings.low_rank:
-        facts, facts_slopes = (scratch.hidden, top_at), (scratch.hidden_slopes, top_at)
-    score(facts, step, nodes[0], scratch.scores, (n_rows, known, n_nodes), settings.alone)
+        units, unit_slopes = (scratch.hidden, top_at), (scratch.hidden_slopes, top_at)
+    score(units, step, nodes[0], scratch.scores, (n_rows, known, n_nodes), settings.alone)
 
-    relation, relation_at = target.relation, first * n_nodes * LANES
+    matrix, matrix_at = target.matrix, first * n_nodes * LANES
     if settings.alone:
-        place_relation(target.related, scratch.relation, first, last, n_nodes, False)
-        relation, relation_at = scratch.relation, 0
+        place_matrix(target.entries, scratch.matrix, first, last, n_nodes, False)
+        matrix, matrix_at = scratch.matrix, 0
     columns, factors, rows = target.column_weights, target.structure_factors, (first, last)
     slopes = scratch.scores
     if records:
         where = (first, last, n_nodes, sizes.rows)
         terms = (findings.step, 0, sizes.rows * LANES, target.scales)
         costs = (findings.costs, cost_share)
-        record_costs(slopes, relation, relation_at, columns, where, terms, costs)
-    if sizes.n_families > 0 and (records or settings.trains_labels):
+        record_costs(slopes, matrix, matrix_at, columns, where, terms, costs)
+    if sizes.n_attributes > 0 and (records or settings.trains_labels):
         label_slopes(first, last, sizes, settings, target, labels, scratch, findings.step, records)
         labelled_slopes(
-            scratch.sigmoids, slopes, relation, relation_at, factors, columns, rows, n_nodes
+            scratch.sigmoids, slopes, matrix, matrix_at, factors, columns, rows, n_nodes
         )
     else:
-        structure_slopes(slopes, relation, relation_at, factors, columns, rows, n_nodes)
+        structure_slopes(slopes, matrix, matrix_at, factors, columns, rows, n_nodes)
     if settings.alone:
-        place_relation(target.related, scratch.relation, first, last, n_nodes, True)
+        place_matrix(target.entries, scratch.matrix, first, last, n_nodes, True)
     if trains:
         shape = (n_rows, known, n_nodes, n_wanted)
-        score_back(slopes, facts, step, nodes[0], facts_slopes, nodes[1], shape, settings.alone)
+        score_back(slopes, units, step, nodes[0], unit_slopes, nodes[1], shape, settings.alone)
         encode_rows_back(first, last, sizes, settings, source, scratch)

@@ -1,4 +1,4 @@
-"""Random starts, drawn straight into the lanes: the same numbers as `ddgk.engine.starts` gives."""
+"""Random initial values drawn into the lanes, the same as `ddgk.engine.initialisation` draws."""
 
 from __future__ import annotations
 

@@ -1,0 +1,437 @@
+"""Everything that changes a result, as one frozen value, and three presets of it.
+
+Execution (engine, device, threads) is not part of it: it does not change results beyond rounding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from itertools import islice, pairwise
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from ddgk.attributes import ATTRIBUTES
+from ddgk.engine.arrays import EncoderTraining, PairTraining
+from ddgk.errors import ParameterError
+
+MAX_CHECKPOINTS, MAX_STEPS = 1_000, 100_000
+MAX_LAYERS = 16
+
+CHOICES: dict[str, tuple[str, ...]] = {
+    "attention": ("local", "global"),
+    "target": ("adjacency", "closeness", "edge_to_nodes", "neighborhood"),
+    "scores": ("linear", "tanh"),
+    "reverse": ("tied", "free"),
+    "initialisation": ("equivariant", "glorot"),
+    "edge_label_neighbourhood": ("pooled", "two_hop"),
+    "reduction": ("mean", "sum"),
+    "output": ("terms", "total", "edges"),
+    "baseline": ("none", "source", "target"),
+    "precision": ("float32", "float64"),
+}
+# Smallest and largest whole number.
+WHOLE = {
+    "dimension": (1, 4096),
+    "depth": (0, 64),
+    "encoder_epochs": (0, MAX_STEPS),
+    "encoder_patience": (0, MAX_STEPS),
+    "window": (1, MAX_STEPS + 1),
+    "view_dimension": (1, 4096),
+    "n_anchors": (1, 1_000_000),
+}
+POSITIVE = ("encoder_learning_rate", "learning_rate", "bandwidth")
+SHARES = ("encoder_edge_dropout", "smoothing")  # in [0, 1)
+# What local attention does not have.
+GLOBAL_ONLY = {
+    "target": "adjacency",
+    "scores": "linear",
+    "reverse": "tied",
+    "initialisation": "equivariant",
+    "attention_layers": (),
+    "window": 1,
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that changes a result.
+
+    Parameters
+    ----------
+    attention : {"local", "global"}
+        "local": after t gradient steps the attention of a node depends on its t-hop neighbourhood
+        only; the basis of the compact embedding. "global": Adam on the loss over all entries, as in
+        the paper.
+    target : {"adjacency", "closeness", "edge_to_nodes", "neighborhood"}
+        The target matrix B that encoders predict (`ddgk.targets.TARGETS`). All but "adjacency" need
+        global attention.
+    dimension : int
+        d, the columns of an encoder's table.
+    width : int or None
+        h, the size of an encoder's hidden layers; None: 4 d.
+    depth : int
+        L, the number of hidden layers of an encoder.
+    encoder_epochs : int
+        Adam steps of an encoder.
+    encoder_learning_rate : float
+        Learning rate of an encoder.
+    encoder_edge_dropout : float
+        Share of the nonzero entries of B that are hidden from an encoder in each epoch. Needs
+        torch.
+    encoder_weight_decay : float
+        Decay of an encoder's weights, without biases, as in AdamW. Needs torch.
+    encoder_patience : int
+        Hold out a tenth of the entries and stop when their loss has not improved for so many
+        epochs; the best weights are kept. 0: train on all entries for all epochs. Needs torch.
+    scores : {"linear", "tanh"}
+        Activation of an encoder's output layer.
+    reverse : {"tied", "free"}
+        Reverse attention: the attention transposed, Y = Z P^T, or Y = Z R + r with parameters of
+        its own.
+    initialisation : {"equivariant", "glorot"}
+        "equivariant": all zeros, so results do not depend on the node order. "glorot": random.
+    learning_rate : float
+        Learning rate of the attention of a pair.
+    checkpoints : tuple of int, or int
+        Steps after which loss terms are recorded, ascending; the last ends the training. At most
+        1,000 checkpoints and 100,000 steps.
+    window : int
+        Number of latest losses averaged at each checkpoint.
+    attention_layers : tuple of int
+        Sizes of the hidden layers of an attention network of fixed size; (): a full matrix A. One
+        size q: A = U V with q columns of U; more: tanh between them. Needs torch.
+    attributes : "auto", "none" or tuple of str
+        Which of node_labels, edge_labels, node_attributes, edge_attributes to use; "auto": those
+        the graphs of `fit` carry.
+    coefficients : float or mapping from str to float
+        Weight of the attribute terms in the training loss, for all or by name.
+    smoothing : float
+        Share of the uniform distribution mixed into inferred labels; 0 clamps at 1e-12 instead.
+    edge_label_neighbourhood : {"pooled", "two_hop"}
+        Edge labels around a node: of all edges at its neighbours, or of those two hops away (the
+        paper's).
+    reduction : {"mean", "sum"}
+        Loss terms as means or sums over entries and units (global attention).
+    output : {"terms", "total", "edges"}
+        Report every loss term, their weighted sum, or the edges alone (paper eq. 9).
+    baseline : {"none", "source", "target"}
+        What eq. 10 subtracts: nothing, D'(S||S), or D'(T||T).
+    symmetric : bool
+        Report D(T||S) + D(S||T).
+    precision : {"float32", "float64"}
+        Floating-point type of the training.
+    view_dimension : int
+        Dimension of the random projection of a node's attention (local attention).
+    bandwidth : float
+        Width c of the Gaussian kernel between node views (local attention).
+    divergence_weight : float
+        Weight of the divergences in the kernel, in [0, 1]; node views have the rest (local
+        attention).
+    n_anchors : int
+        Number of graphs of `fit` that the compact embedding is computed from (local attention).
+
+    Examples
+    --------
+    >>> Config().attention, Config.preset("paper").reverse
+    ('local', 'free')
+    >>> Config.preset("authors").replace(checkpoints=(299,)).checkpoints
+    (299,)
+    """
+
+    attention: str = "local"
+    target: str = "adjacency"
+    dimension: int = 4
+    width: int | None = None
+    depth: int = 4
+    encoder_epochs: int = 600
+    encoder_learning_rate: float = 0.01
+    encoder_edge_dropout: float = 0.0
+    encoder_weight_decay: float = 0.0
+    encoder_patience: int = 0
+    scores: str = "linear"
+    reverse: str = "tied"
+    initialisation: str = "equivariant"
+    learning_rate: float = 0.1
+    checkpoints: tuple[int, ...] = (0, 1, 2, 3, 4)
+    window: int = 1
+    attention_layers: tuple[int, ...] = ()
+    attributes: str | tuple[str, ...] = "auto"
+    coefficients: float | Mapping[str, float] = 1.0
+    smoothing: float = 0.01
+    edge_label_neighbourhood: str = "pooled"
+    reduction: str = "mean"
+    output: str = "terms"
+    baseline: str = "none"
+    symmetric: bool = False
+    precision: str = "float32"
+    view_dimension: int = 48
+    bandwidth: float = 0.05
+    divergence_weight: float = 0.25
+    n_anchors: int = 2048
+
+    def __post_init__(self) -> None:
+        for name, allowed in CHOICES.items():
+            value = getattr(self, name)
+            if not isinstance(value, str) or value not in allowed:
+                raise ParameterError(f"{name} must be one of {_listed(allowed)}, not {value!r}")
+        for name, (least, most) in WHOLE.items():
+            self._put(name, _whole(name, getattr(self, name), least, most))
+        if self.width is not None:
+            self._put("width", _whole("width", self.width, 1, 4096))
+        for name in (*POSITIVE, *SHARES, "encoder_weight_decay", "divergence_weight"):
+            self._put(name, _number(name, getattr(self, name), positive=name in POSITIVE))
+        for name in SHARES:
+            if getattr(self, name) >= 1:
+                raise ParameterError(f"{name} must be below 1, not {getattr(self, name)!r}")
+        if self.divergence_weight > 1:
+            raise ParameterError(
+                f"divergence_weight must be at most 1, not {self.divergence_weight!r}"
+            )
+        if self.encoder_learning_rate * self.encoder_weight_decay >= 1:
+            raise ParameterError(
+                "encoder_weight_decay must be below 1 / encoder_learning_rate = "
+                f"{1 / self.encoder_learning_rate:g}, not {self.encoder_weight_decay!r}"
+            )
+        if not isinstance(self.symmetric, bool | np.bool_):
+            raise ParameterError(f"symmetric must be True or False, not {self.symmetric!r}")
+        self._put("symmetric", bool(self.symmetric))
+        self._check_checkpoints()
+        layers = _whole_numbers("attention_layers", self.attention_layers, MAX_LAYERS)
+        for size in layers:
+            _whole("attention_layers", size, 1, 4096)
+        self._put("attention_layers", layers)
+        self._check_attributes()
+        self._check_local()
+
+    def _put(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_checkpoints(self) -> None:
+        given: Any = self.checkpoints
+        single = isinstance(given, int | np.integer) and not isinstance(given, bool)
+        steps = _whole_numbers("checkpoints", (given,) if single else given, MAX_CHECKPOINTS)
+        if not steps or steps[0] < 0 or any(b <= a for a, b in pairwise(steps)):
+            raise ParameterError(f"checkpoints must list steps in ascending order, not {given!r}")
+        if steps[-1] > MAX_STEPS:
+            raise ParameterError(f"checkpoints must end by step {MAX_STEPS:,}, not {steps[-1]:,}")
+        self._put("checkpoints", steps)
+
+    def _check_attributes(self) -> None:
+        given: Any = self.attributes
+        if given not in ("auto", "none"):
+            names = (given,) if isinstance(given, str) else tuple(given or ())
+            unknown = [name for name in names if name not in ATTRIBUTES]
+            if unknown or not names or len(set(names)) < len(names):
+                raise ParameterError(
+                    f"attributes must be 'auto', 'none' or different names among "
+                    f"{_listed(ATTRIBUTES)}, not {given!r}"
+                )
+            self._put("attributes", names)
+        weights = self.coefficients
+        if not isinstance(weights, Mapping):
+            self._put("coefficients", _number("coefficients", weights))
+            return
+        for name in weights:
+            if name not in ATTRIBUTES:
+                raise ParameterError(
+                    f"coefficients names {name!r}; attributes are {_listed(ATTRIBUTES)}"
+                )
+        self._put("coefficients", {name: _number(name, value) for name, value in weights.items()})
+
+    def _check_local(self) -> None:
+        if self.attention == "global":
+            return
+        for name, value in GLOBAL_ONLY.items():
+            if getattr(self, name) != value:
+                raise ParameterError(
+                    f'{name}={getattr(self, name)!r} needs attention="global"; local attention has '
+                    f"{name}={value!r}"
+                )
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    @classmethod
+    def preset(cls, name: str) -> Config:
+        """Return the preset "default", "paper" or "authors".
+
+        "paper" follows the text: linear scores, free reverse attention, D' as a sum over edges.
+        "authors" follows their released code: tanh on the scores, the mean over all entries, no
+        label terms in the loss, and the loss before the last of 600 steps, hence 599.
+        """
+        if name not in PRESETS:
+            raise ParameterError(f"the preset must be one of {_listed(PRESETS)}, not {name!r}")
+        return PRESETS[name]
+
+    def replace(self, **changes: Any) -> Config:
+        """Return a copy with some fields changed."""
+        known = [field.name for field in fields(self)]
+        unknown = sorted(set(changes) - set(known))
+        if unknown:
+            raise ParameterError(f"Config has no field {unknown[0]!r}; it has {', '.join(known)}")
+        return replace(self, **changes)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """Return all fields by name, as scikit-learn's estimators do."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all fields as JSON values.
+
+        >>> Config.from_json(Config().as_json()) == Config()
+        True
+        """
+        values = self.get_params()
+        return {
+            name: list(value)
+            if isinstance(value, tuple)
+            else dict(value)
+            if isinstance(value, Mapping)
+            else value
+            for name, value in values.items()
+        }
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any]) -> Config:
+        """Undo `as_json`; fields that are missing or unknown are errors."""
+        missing = [field.name for field in fields(cls) if field.name not in values]
+        if missing:
+            raise ParameterError(f"the configuration lacks {missing[0]!r}")
+        return cls().replace(**values)
+
+    def coefficient(self, attribute: str) -> float:
+        """Return c_f of an attribute; 0 for one that a mapping leaves out."""
+        if isinstance(self.coefficients, Mapping):
+            return float(self.coefficients.get(attribute, 0.0))
+        return float(self.coefficients)
+
+    @property
+    def on_quotient(self) -> bool:
+        """Return whether pairs are trained on the quotient: from an equivariant initialisation."""
+        return self.initialisation == "equivariant"
+
+    @property
+    def engine_required(self) -> str | None:
+        """Return "torch" where a field needs that engine, else None.
+
+        >>> Config().engine_required, Config(encoder_patience=5).engine_required
+        (None, 'torch')
+        """
+        return "torch" if self.torch_reason else None
+
+    @property
+    def torch_reason(self) -> str:
+        """Say which field needs the torch engine; empty where none does.
+
+        >>> Config(attention="global", target="edge_to_nodes").torch_reason
+        "target='edge_to_nodes' is computed by the torch engine only"
+        """
+        reasons = [
+            name
+            for name in (
+                "encoder_edge_dropout",
+                "encoder_weight_decay",
+                "encoder_patience",
+                "attention_layers",
+            )
+            if getattr(self, name)
+        ]
+        if self.target in ("edge_to_nodes", "neighborhood"):
+            reasons.append("target")
+        if not reasons:
+            return ""
+        name = reasons[0]
+        return f"{name}={getattr(self, name)!r} is computed by the torch engine only"
+
+    @property
+    def encoder_training(self) -> EncoderTraining:
+        """Return the settings of encoder training that engines take."""
+        return EncoderTraining(
+            dimension=self.dimension,
+            width=4 * self.dimension if self.width is None else self.width,
+            depth=self.depth,
+            epochs=self.encoder_epochs,
+            learning_rate=self.encoder_learning_rate,
+            scores=self.scores,  # type: ignore[arg-type]
+            edge_dropout=self.encoder_edge_dropout,
+            weight_decay=self.encoder_weight_decay,
+            patience=self.encoder_patience,
+        )
+
+    def pair_training(self, attributes: Iterable[str]) -> PairTraining:
+        """Return the settings of global attention that engines take, for these attributes."""
+        return PairTraining(
+            scores=self.scores,  # type: ignore[arg-type]
+            reverse=self.reverse,  # type: ignore[arg-type]
+            initialisation=self.initialisation,  # type: ignore[arg-type]
+            learning_rate=self.learning_rate,
+            checkpoints=self.checkpoints,
+            window=self.window,
+            coefficients=tuple(map(self.coefficient, attributes)),
+            smoothing=self.smoothing,
+            reduction=self.reduction,  # type: ignore[arg-type]
+            layers=self.attention_layers,
+        )
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(map(repr, names))
+
+
+def _whole(name: str, value: Any, least: int, most: int) -> int:
+    """Return a whole number in bounds as int."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not least <= value <= most:
+        raise ParameterError(
+            f"{name} must be a whole number from {least} to {most:,}, not {_shown(value)}"
+        )
+    return int(value)
+
+
+def _number(name: str, value: Any, *, positive: bool = False) -> float:
+    """Return a finite number that is not negative, or positive, as float."""
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool)
+    if not number or not isfinite(value) or value < 0 or (positive and value == 0):
+        bound = "a positive number" if positive else "a number of at least 0"
+        raise ParameterError(f"{name} must be {bound}, not {_shown(value)}")
+    return float(value)
+
+
+def _whole_numbers(name: str, given: Any, most: int) -> tuple[int, ...]:
+    """Return at most so many whole numbers; a longer sequence is not even read."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise ParameterError(f"{name} must be whole numbers, not {_shown(given)}")
+    items: list[Any] = list(islice(given, most + 1))
+    if len(items) > most:
+        raise ParameterError(f"{name} must be at most {most:,} numbers")
+    whole = all(isinstance(i, int | np.integer) and not isinstance(i, bool) for i in items)
+    if not whole:
+        raise ParameterError(f"{name} must be whole numbers, not {_shown(given)}")
+    return tuple(map(int, items))
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:100]
+
+
+_PUBLISHED = Config(
+    attention="global",
+    reverse="free",
+    initialisation="glorot",
+    learning_rate=0.01,
+    smoothing=0.0,
+    edge_label_neighbourhood="two_hop",
+)
+
+PRESETS: dict[str, Config] = {
+    "default": Config(),
+    "paper": _PUBLISHED.replace(
+        checkpoints=(600,), reduction="sum", output="edges", baseline="source"
+    ),
+    "authors": _PUBLISHED.replace(
+        scores="tanh", checkpoints=(599,), coefficients=0.0, output="total"
+    ),
+}

@@ -1,0 +1,245 @@
+"""What an engine takes and returns: arrays and settings, no graphs.
+
+Axes are always in the order (target, source) and (units, nodes). On a quotient, a row or column
+represents `unit_weights` or `node_weights` many units or nodes that train identically.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+EPSILON = 1e-8  # Adam's
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Scores = Literal["linear", "tanh"]
+Reverse = Literal["free", "tied"]
+Initialisation = Literal["equivariant", "glorot"]
+Reduction = Literal["mean", "sum"]
+
+
+@dataclass(frozen=True)
+class AttributeArrays:
+    """One attribute of a target.
+
+    units: Q_u, (n_units, k); neighbours: Q_s, (n_units, k); nodes: C, (n_nodes, k). Rows are label
+    distributions (or counts), or standardised real values. For real values `known` holds three
+    arrays of the same shapes, 1 where a value is known and 0 where it is missing; a missing value
+    is stored as 0. For labels `known` is None.
+    """
+
+    units: Array
+    neighbours: Array
+    nodes: Array
+    known: tuple[Array, Array, Array] | None = None
+
+
+@dataclass(frozen=True)
+class EncodedGraph:
+    """A graph as arrays: what is reconstructed, and how rows map back to nodes.
+
+    matrix: the target matrix B, (n_units, n_nodes), entries in [0, 1], CSR or dense.
+    unit_weights, node_weights: how many units or nodes each row or column represents.
+    attributes: one `AttributeArrays` per attribute.
+    spreads: L, (n_nodes, n_units): units have attention, and a node averages theirs.
+    gathers: K, (n_units, n_nodes): nodes have attention, and a unit averages theirs. Both are None
+    where unit i is node i.
+    classes, unit_classes: the column of every node and the row of every unit of the graph.
+    entropies: loss of a perfect prediction of each row, as edges and as non-edges, (2, n_units).
+    full: B by node, in the given node order. members: which nodes each unit consists of, in the
+    same order; None where unit i is node i. The last five are not read by engines.
+    """
+
+    matrix: Any
+    unit_weights: Array
+    node_weights: Array
+    attributes: tuple[AttributeArrays, ...] = ()
+    spreads: Any = None
+    gathers: Any = None
+    classes: Integers | None = None
+    unit_classes: Integers | None = None
+    entropies: Array | None = None
+    full: Any = None
+    members: Any = None
+
+    @property
+    def attending_weights(self) -> Array:
+        """Return how many units or nodes each row of A represents."""
+        return self.unit_weights if self.gathers is None else self.node_weights
+
+    @property
+    def n_attending(self) -> int:
+        """Return the number of rows of A."""
+        return len(self.attending_weights)
+
+    def dense_matrix(self) -> Array:
+        """Return B as a dense array."""
+        return dense(self.matrix)
+
+    @cached_property
+    def digest(self) -> str:
+        """Hash of all numbers an engine reads: equal digests have equal results."""
+        content = hashlib.sha256()
+        arrays = [*_parts(self.matrix), self.unit_weights, self.node_weights]
+        for attribute in self.attributes:
+            arrays += [attribute.units, attribute.neighbours, attribute.nodes]
+            arrays += attribute.known or ()
+        for join in (self.spreads, self.gathers):
+            arrays += [] if join is None else _parts(join)
+        for array in arrays:
+            content.update(f"{array.dtype}{array.shape}".encode())
+            content.update(np.ascontiguousarray(array).tobytes())
+        return content.hexdigest()
+
+
+@dataclass(frozen=True)
+class EncoderWeights:
+    """The parameters of one encoder.
+
+    table: E, (n_units, d); hidden: ((W_1, b_1), ...), W_1 (d, h), the others (h, h);
+    output: (W_o, b_o), W_o (h, n_nodes).
+    """
+
+    table: Array
+    hidden: tuple[tuple[Array, Array], ...]
+    output: tuple[Array, Array]
+
+    def arrays(self) -> list[Array]:
+        """List all arrays: table, hidden layers, output."""
+        return [self.table, *(part for layer in self.hidden for part in layer), *self.output]
+
+
+@dataclass(frozen=True)
+class Source:
+    """A frozen encoder, and what target units attend to: the rows of its table.
+
+    attributes: Q_u of these rows, (n_rows, k), one array per attribute. known: for each attribute
+    1 where a real value is known, (n_rows, k), or None for labels. members: which nodes a row
+    consists of, (n_rows, n_nodes), rows sum to 1; None where rows are nodes.
+    """
+
+    weights: EncoderWeights
+    attributes: tuple[Array, ...] = ()
+    members: Array | None = None
+    known: tuple[Array | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class EncoderTraining:
+    """How an encoder is built and trained: d, h, L, epochs, learning rate.
+
+    edge_dropout: share of nonzero entries hidden in each epoch. weight_decay: AdamW's.
+    patience: epochs without improvement of the held-out loss before training ends; 0: no held-out
+    entries. The last three are options of the torch engine.
+    """
+
+    dimension: int
+    width: int
+    depth: int
+    epochs: int
+    learning_rate: float
+    scores: Scores
+    edge_dropout: float = 0.0
+    weight_decay: float = 0.0
+    patience: int = 0
+
+    @property
+    def is_regularised(self) -> bool:
+        """Return whether an option is set that only the torch engine has."""
+        return self.edge_dropout > 0 or self.weight_decay > 0 or self.patience > 0
+
+
+@dataclass(frozen=True)
+class PairTraining:
+    """How the attention of a pair is trained and when its loss terms are recorded.
+
+    checkpoints: steps after which terms are recorded; the last ends the training. window: number of
+    latest losses averaged at a checkpoint. coefficients: c_f, one per attribute. smoothing: e, or 0
+    to clamp inferred distributions at 1e-12. layers: sizes of the hidden layers of attention and
+    reverse attention; empty: full matrices.
+    """
+
+    scores: Scores
+    reverse: Reverse
+    initialisation: Initialisation
+    learning_rate: float
+    checkpoints: tuple[int, ...]
+    window: int = 1
+    coefficients: tuple[float, ...] = ()
+    smoothing: float = 0.01
+    reduction: Reduction = "mean"
+    layers: tuple[int, ...] = ()
+
+    @property
+    def recorded(self) -> tuple[int, ...]:
+        """Return every step whose losses a checkpoint averages."""
+        wanted = {s - back for s in self.checkpoints for back in range(self.window)}
+        return tuple(sorted(step for step in wanted if step >= 0))
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one pair learned; the last three only where detail was requested.
+
+    terms: (n_checkpoints, n_terms), n_terms = 2 + 2 per attribute: edges, non_edges, then attention
+    and reverse of each attribute, without coefficients.
+    unit_terms: (n_checkpoints, n_terms, n_units); weighted by the unit weights they sum to terms.
+    attention: P, (rows of A, n_source_units).
+    costs: (2, n_units, n_nodes), the loss of an edge and of a non-edge at each entry, at the last
+    checkpoint.
+    """
+
+    terms: Array
+    unit_terms: Array | None = None
+    attention: Array | None = None
+    costs: Array | None = None
+
+
+class Engine(Protocol):
+    """What every engine does. Results do not depend on the other items of a call."""
+
+    def train_encoders(
+        self,
+        graphs: Sequence[EncodedGraph],
+        initial: Sequence[EncoderWeights],
+        training: EncoderTraining,
+        seeds: Sequence[int] = (),
+    ) -> list[EncoderWeights]:
+        """Train one encoder per graph; hidden and held-out entries are drawn from the seeds."""
+        ...
+
+    def train_pairs(
+        self,
+        pairs: Sequence[tuple[EncodedGraph, Source]],
+        seeds: Sequence[int],
+        training: PairTraining,
+        *,
+        detail: bool = False,
+    ) -> list[Outcome]:
+        """Train the attention of every pair (target, source)."""
+        ...
+
+
+def pair_shape(graph: EncodedGraph, source: Source) -> tuple[int, int, int, int]:
+    """Return target units and nodes, source units and nodes."""
+    n_units, n_nodes = graph.matrix.shape
+    return n_units, n_nodes, len(source.weights.table), len(source.weights.output[1])
+
+
+def dense(matrix: Any) -> Array:
+    """Return a sparse or dense matrix as a dense array."""
+    found: Array = matrix.toarray() if sparse.issparse(matrix) else matrix
+    return found
+
+
+def _parts(matrix: Any) -> tuple[NDArray[Any], ...]:
+    if not sparse.issparse(matrix):
+        return (matrix,)
+    return matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)

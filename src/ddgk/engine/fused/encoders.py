@@ -1,0 +1,175 @@
+"""Training one encoder, eight of its units in the lanes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ddgk.engine.arrays import EncodedGraph, EncoderTraining, EncoderWeights
+from ddgk.engine.fused.attention import adam_pace, train_all
+from ddgk.engine.fused.compiling import compiled, entrance
+from ddgk.engine.fused.decoding import score, score_back
+from ddgk.engine.fused.functions import hyperbolic_tangent, sigmoid
+from ddgk.engine.fused.lanes import LANES, fma, load, store
+from ddgk.engine.fused.layers import (
+    BLOCK,
+    add_weight_gradients,
+    backward,
+    bend,
+    forward,
+    set_column,
+)
+from ddgk.engine.fused.layout import aligned
+from ddgk.engine.fused.nodes import clear, place_matrix
+from ddgk.engine.fused.packing import compress, in_rows, pack_network
+
+
+@compiled
+def encoder_slopes(
+    scores: Any, matrix: Any, factors: Any, first: int, last: int, n_nodes: int, bends: bool
+) -> None:
+    """Y becomes dL/dY = f_i (s(Z) - B), Z = Y; or, with tanh, Z = tanh(Y) and that (1 - Z^2).
+
+    factors: 1 / (number of entries), 0 where there is no unit, (all rows) lanes.
+    """
+    for i in range(first, last):
+        factor = load(factors, i * LANES)
+        for j in range(n_nodes):
+            here = ((i - first) * n_nodes + j) * LANES
+            y = load(scores, here)
+            if bends:
+                z = hyperbolic_tangent(y)
+                bend = fma(0.0 - z, z, 1.0)
+                slope = (sigmoid(z) - load(matrix, here)) * (factor * bend)
+            else:
+                slope = (sigmoid(y) - load(matrix, here)) * factor
+            store(scores, here, slope)
+
+
+@compiled
+def copy_rows(
+    table: Any, hidden: Any, first: int, last: int, dimension: int, step: int, back: bool
+) -> None:
+    """Copy rows of the table to X_0 of a block, or gradients of X_0 back to those of the table."""
+    for i in range(last - first):
+        for j in range(dimension):
+            entry, here = ((first + i) * dimension + j) * LANES, i * step + j * LANES
+            if back:
+                store(table, entry, load(hidden, here))
+            else:
+                store(hidden, here, load(table, entry))
+
+
+@entrance
+def train_network(
+    trained: Any, entries: Any, factors: Any, sizes: Any, settings: Any, scratch: Any
+) -> None:
+    """Take all Adam steps of one encoder.
+
+    trained: three arrays of one layout (parameters, means, squares): the table, (rows, d) lanes,
+    then (W_o^T | b_o), (n_nodes, h + 1), then the hidden layers, as numbers. entries: B by rows.
+    sizes: (rows, n_nodes, d, h, L, where the output starts, where the network starts).
+    settings: (epochs, learning rate, bends). scratch: gradients, hidden, slopes, scores, B of a
+    block.
+    """
+    rows, n_nodes, dimension, top, depth, output_at, network_at = sizes
+    epochs, rate, bends = settings
+    gradients, hidden, slopes, scores, matrix = scratch
+    parameters = trained[0]
+    wide = max(dimension, top) + 1
+    shape = (dimension, top, depth, wide, BLOCK)
+    known = top + 1
+    top_at = depth * BLOCK * wide * LANES
+    step = wide * LANES
+    network, output = parameters[network_at:], parameters[output_at:network_at]
+    network_slopes, output_slopes = gradients[network_at:], gradients[output_at:network_at]
+    for epoch in range(epochs):
+        clear(gradients)
+        for first in range(0, rows, BLOCK):
+            last = min(first + BLOCK, rows)
+            n_rows = last - first
+            copy_rows(parameters, hidden, first, last, dimension, step, False)
+            forward(hidden, network, n_rows, shape)
+            set_column(hidden, top, n_rows, step, top_at)
+            score((hidden, top_at), step, output, scores, (n_rows, known, n_nodes), True)
+            place_matrix(entries, matrix, first, last, n_nodes, False)
+            encoder_slopes(scores, matrix, factors, first, last, n_nodes, bends)
+            place_matrix(entries, matrix, first, last, n_nodes, True)
+            score_back(
+                scores,
+                (hidden, top_at),
+                step,
+                output,
+                (slopes, top_at),
+                output_slopes,
+                (n_rows, known, n_nodes, top),
+                True,
+            )
+            if depth > 0:
+                bend(slopes, hidden, top_at, n_rows, top, step)
+            backward(hidden, slopes, network, n_rows, shape)
+            add_weight_gradients(hidden, slopes, network_slopes, n_rows, shape)
+            copy_rows(gradients, slopes, first, last, dimension, step, True)
+        train_all(trained, gradients, adam_pace(rate, epoch + 1))
+
+
+def train_encoder(
+    graph: EncodedGraph, initial: EncoderWeights, training: EncoderTraining, precision: Any
+) -> EncoderWeights:
+    """Train one encoder from its initial weights."""
+    n_units, n_nodes = graph.matrix.shape
+    top = len(initial.output[0])
+    dimension, depth = initial.table.shape[1], len(initial.hidden)
+    table = in_rows(initial.table, precision)
+    output = np.hstack([initial.output[0].T, initial.output[1][:, None]])
+    network = pack_network(initial, precision)
+    output_at = len(table)
+    network_at = output_at + _rounded(output.size)
+    size = network_at + _rounded(network.size)
+    trained = tuple(aligned(size, precision=precision) for _ in range(3))
+    parameters = trained[0]
+    parameters[:output_at] = table
+    parameters[output_at : output_at + output.size] = output.reshape(-1)
+    parameters[network_at : network_at + network.size] = network
+    rows, wide = -(-n_units // LANES), max(dimension, top) + 1
+    scratch = (
+        aligned(size, precision=precision),
+        aligned(depth + 1, BLOCK, wide, LANES, precision=precision),
+        aligned(depth + 1, BLOCK, wide, LANES, precision=precision),
+        aligned(BLOCK, n_nodes, LANES, precision=precision),
+        aligned(BLOCK, n_nodes, LANES, precision=precision),
+    )
+    train_network(
+        trained,
+        compress(graph.matrix, precision),
+        in_rows(np.full(n_units, 1.0 / (n_units * n_nodes)), precision),
+        (rows, n_nodes, dimension, top, depth, output_at, network_at),
+        (training.epochs, float(training.learning_rate), training.scores == "tanh"),
+        scratch,
+    )
+    return _unpack(parameters.astype(np.float64), initial, output_at, network_at)
+
+
+def _rounded(size: int) -> int:
+    return -(-size // LANES) * LANES
+
+
+def _unpack(
+    parameters: Any, initial: EncoderWeights, output_at: int, network_at: int
+) -> EncoderWeights:
+    n_units, dimension = initial.table.shape
+    top, n_nodes = initial.output[0].shape
+    table = parameters[:output_at].reshape(-1, dimension, LANES).swapaxes(1, 2)
+    output = parameters[output_at : output_at + n_nodes * (top + 1)].reshape(n_nodes, top + 1)
+    hidden, at = [], network_at
+    for weight, bias in initial.hidden:
+        layer = parameters[at : at + weight.size].reshape(weight.shape).copy()
+        at += weight.size
+        hidden.append((layer, parameters[at : at + bias.size].copy()))
+        at += bias.size
+    return EncoderWeights(
+        table.reshape(-1, dimension)[:n_units].copy(),
+        tuple(hidden),
+        (output[:, :top].T.copy(), output[:, top].copy()),
+    )

@@ -8,7 +8,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -87,10 +87,7 @@ def embed_into(
     check_choice("if_busy", if_busy, IF_BUSY)
     n_threads, n_bytes = check_n_jobs(n_jobs), parse_memory(max_memory)
     folder = open_folder(run)
-    with (
-        connected(cluster) if cluster is not None else nullcontext() as client,
-        _opened_locks(folder) as locks,
-    ):
+    with connected(cluster) as client, _opened_locks(folder) as locks:
         with _planning(locks, folder, if_busy):
             manifest, existing = _begun(folder, embedder)
             placed = place_targets(

@@ -44,13 +44,16 @@ def in_threads(
 
 @contextmanager
 def connected(cluster: Any) -> Iterator[Any]:
-    """Yield a Dask client: the one given, or one connected to an address.
+    """Yield a Dask client: the one given, or one connected to an address; None for None.
 
     Raises
     ------
     ClusterError
         If no scheduler answers there, or the address cannot be one.
     """
+    if cluster is None:
+        yield None
+        return
     try:
         from distributed import Client
         from distributed.comm.addressing import parse_address

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Protocol
 
@@ -179,16 +179,18 @@ class LocalFolder:
         found = {}
         with os.scandir(path) as entries:
             for entry in entries:
-                if entry.is_file():
-                    found[entry.name] = entry.stat().st_size
-                elif folder or not entry.is_dir():
-                    found[entry.name] = -1
+                with suppress(FileNotFoundError):  # another process has renamed it meanwhile
+                    if entry.is_file():
+                        found[entry.name] = entry.stat().st_size
+                    elif folder or not entry.is_dir():
+                        found[entry.name] = -1
         return found
 
     def append(self, name: str, key: str, line: str) -> None:  # noqa: ARG002
         """Add a line to a log, in one piece also when several processes write."""
         path = self.path / name
         with naming_odd_files(path):
+            self.has(name)
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             os.write(handle, f"{line}\n".encode("utf-8", "backslashreplace"))

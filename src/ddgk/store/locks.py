@@ -107,6 +107,7 @@ def _open(path: Path) -> int:
         if users == 0:
             try:
                 with naming_odd_files(path):
+                    LocalFolder(path.parent).has(path.name)
                     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             except OSError:
                 # A user who may only read the folder can still read what is finished.

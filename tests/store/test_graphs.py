@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ddgk import Graph
+from ddgk.errors import LabelError
+from ddgk.store import graphs_from_tensors, graphs_to_tensors
+from ddgk.store.graphs import text_as_array
+from ddgk.store.sealed import DAMAGE
+from hostility import little_memory
+from specimens import random_graph
+
+
+@given(
+    seeds=st.lists(st.integers(0, 300), max_size=9),
+    labels=st.booleans(),
+    attributes=st.booleans(),
+)
+def test_graphs_come_back_as_they_were(seeds, labels, attributes):
+    graphs = [random_graph(seed, labels=labels, attributes=attributes) for seed in seeds]
+    found = graphs_from_tensors(graphs_to_tensors(graphs, prefix="x."), prefix="x.")
+    assert found == graphs
+    assert [graph.name for graph in found] == [graph.name for graph in graphs]
+
+
+def test_labels_of_many_kinds_and_missing_ones():
+    graphs = [
+        Graph(3, [(0, 1), (1, 2)], node_labels=[1, True, "1"], edge_labels=[("a", 2), None]),
+        Graph(1, [], node_labels=[1.0], name="\ud800 \x1b"),
+        Graph(2, [(0, 1)], node_labels=[b"x", frozenset({1})], edge_weights=[0.5]),
+        Graph(2, [], node_labels=[10**400, -(2**60)], node_names=["a", ("b", 1.5)]),
+        Graph(2, [(0, 1)], node_attributes=[[1, 2], [3, 4]], node_labels=[1e300, 0.1]),
+    ]
+    found = graphs_from_tensors(graphs_to_tensors(graphs))
+    assert found == graphs
+    assert [type(label) for label in found[0].node_labels] == [int, bool, str]
+    assert found[3].node_names == ("a", ("b", 1.5))
+    assert found[1].name == graphs[1].name
+    bare = graphs_from_tensors(graphs_to_tensors(graphs, node_names=False))
+    assert bare == graphs
+    assert bare[3].node_names == (0, 1)
+
+
+def test_labels_that_no_file_can_hold():
+    with pytest.raises(LabelError, match="no file can hold"):
+        graphs_to_tensors([Graph(1, [], node_labels=[object()])])
+
+
+def forgeries(tensors):
+    edges = tensors["edges"]
+    ones, n = np.ones(2, np.int64), len(edges)
+    yield from (
+        {"n_edges": np.asarray([10**15, 3])},
+        {"n_edges": np.asarray([2**63 - 1, 2**63 - 1])},
+        {"nodes": np.asarray([10**15, 10**15])},
+        {"nodes": np.asarray([2**63 - 1, 2**63 - 1])},
+        {"nodes": np.full(2, 1 << 25) + 1},
+        {"nodes": np.asarray([2, 2])},
+        {"nodes": tensors["nodes"].astype(float)},
+        {"nodes": tensors["nodes"][:1]},
+        {"edges": np.zeros_like(edges)[:, :1]},
+        {"edges": edges - 5},
+        {"edges": edges[:, 0].copy()},
+        {"names": np.zeros(3)},
+        {"names": text_as_array(["a"])},
+        {"names": text_as_array([1, 2])},
+        {"names": np.frombuffer(b"[" * 5000, np.uint8)},
+        {"node_labels": np.full(len(tensors["node_labels"]), -1)},
+        {"node_labels": np.full(len(tensors["node_labels"]), 99)},
+        {"node_labels.carried": ones[:1]},
+        {"node_labels.alphabet": text_as_array([{"tuple": 5}, 1, 2])},
+        {"node_labels.alphabet": text_as_array([{"set": [[]]}, 1, 2])},
+        {"node_labels.alphabet": text_as_array([{"bytes": "zz"}, 1, 2])},
+        {"edge_weights": np.full(n, np.inf), "edge_weights.width": ones},
+        {"edge_weights": np.ones(n, np.float32), "edge_weights.width": ones},
+        {"edge_weights": np.ones(n), "edge_weights.width": 2**62 * ones},
+        {"node_attributes": np.ones(4), "node_attributes.width": 2**19 * ones},
+    )
+
+
+def test_tensors_that_do_not_fit_are_refused():
+    graphs = [random_graph(1, labels=True), random_graph(2, labels=True)]
+    tensors = graphs_to_tensors(graphs)
+    for changes in forgeries(tensors):
+        with little_memory(), pytest.raises(DAMAGE):
+            graphs_from_tensors(tensors | changes)
+    for name in ("nodes", "n_edges", "edges", "names", "node_labels.alphabet"):
+        with pytest.raises(DAMAGE):
+            graphs_from_tensors({key: array for key, array in tensors.items() if key != name})

@@ -1,4 +1,4 @@
-"""Small runs of many tiles."""
+"""Small runs of several tiles."""
 
 from __future__ import annotations
 
@@ -6,39 +6,34 @@ from types import SimpleNamespace
 
 import pytest
 
-from ddgk import DDGK
+from degrees import DegreeEmbedder
+from ddgk.embedding import embed_graphs, embed_into
 from specimens import random_graph
-
-QUICK = {"n_sources": 3, "encoder_epochs": 10, "curve": (1, 3), "random_state": 0}
-
-
-@pytest.fixture
-def small_tiles(monkeypatch):
-    """Cut the few graphs of a test into many tiles."""
-    monkeypatch.setattr("ddgk.tiling.WANTED_SECONDS", 1e-9)
-    monkeypatch.setattr("ddgk.tiling.SHORTEST_SECONDS", 1e-9)
 
 
 @pytest.fixture(scope="session")
 def example():
-    """Graphs, some of them twice, and what a plain transform gives for them."""
+    """Graphs, two of them twice, others, and their rows."""
     graphs = [random_graph(seed, labels=True) for seed in [*range(40), 3, 5]]
     new = [random_graph(seed, labels=True) for seed in range(100, 112)]
-    model = DDGK(**QUICK).fit(graphs)
+    embedder = DegreeEmbedder()
     return SimpleNamespace(
         graphs=graphs,
-        expected=model.transform(graphs),
+        expected=embed_graphs(embedder, graphs),
         new=new,
-        expected_new=model.transform(new),
-        model=model,
+        expected_new=embed_graphs(embedder, new),
     )
 
 
 @pytest.fixture
-def make():
-    """Make an estimator of the example's configuration, but for what is given."""
+def embedder():
+    """An embedder whose cost makes a tile of every eight graphs."""
+    return DegreeEmbedder()
 
-    def make_estimator(**changes):
-        return DDGK(**{**QUICK, **changes})
 
-    return make_estimator
+@pytest.fixture
+def finished(example, embedder, tmp_path):
+    """The folder of a finished run of five tiles."""
+    embed_into(tmp_path / "run", embedder, example.graphs)
+    embedder.computed.clear()
+    return tmp_path / "run"

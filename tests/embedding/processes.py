@@ -2,7 +2,7 @@
 
     python processes.py FOLDER [JOBS [IF_BUSY]]
 
-It says "ready" when everything is loaded, begins when it is told to, and says "done" at the end.
+It prints "ready" when everything is loaded, begins when it is told to, and prints "done" at the end.
 """
 
 from __future__ import annotations
@@ -14,24 +14,20 @@ from pathlib import Path
 
 import numpy as np
 
-import ddgk
-from ddgk import tiling
+from ddgk.embedding import embed_into
+from degrees import DegreeEmbedder
 from specimens import random_graph
 
-N_GRAPHS = 800
+N_GRAPHS = 640
 
 
 def graphs():
     return [random_graph(seed, labels=True) for seed in range(N_GRAPHS)]
 
 
-def make(n_jobs=1):
-    return ddgk.DDGK(n_sources=6, encoder_epochs=30, random_state=0, n_jobs=n_jobs)
-
-
-def small_tiles():
-    """Cut the run into tiles of eight targets, a few hundredths of a second each."""
-    tiling.WANTED_SECONDS = tiling.SHORTEST_SECONDS = 8 * 0.0025
+def embedder():
+    """Tiles of eight graphs, a few hundredths of a second each."""
+    return DegreeEmbedder(delay=0.002)
 
 
 def load(folder, n_jobs=1, if_busy="wait"):
@@ -68,13 +64,11 @@ def start(*arguments):
 
 
 def main(folder, n_jobs="1", if_busy="wait"):
-    small_tiles()
     made = graphs()
-    make().fit_transform(made[:8])  # load the engine
     print("ready", flush=True)
     sys.stdin.readline()
-    found = make(int(n_jobs)).fit_transform(made, run=folder, if_busy=if_busy)
-    assert np.isfinite(found).all()
+    run = embed_into(folder, embedder(), made, n_jobs=int(n_jobs), if_busy=if_busy)
+    assert np.isfinite(run.rows()).all()
     print("done", flush=True)
 
 

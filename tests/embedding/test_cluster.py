@@ -1,4 +1,4 @@
-"""A real scheduler and real workers: same bits; one dies, or the scheduler does."""
+"""A real scheduler and real workers: same bits; a worker dies, the scheduler does, there are none."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import threading
 import time
 from pathlib import Path
 
-import joblib
 import numpy as np
 import pytest
 
-import ddgk
-from ddgk.errors import ClusterError, TileError
+from ddgk.embedding import embed_graphs, embed_into
+from ddgk.errors import ClusterError, MissingExtraError, TileError
+from ddgk.store import open_run
 from ddgk.store.inspection import begun_again
+from degrees import DegreeEmbedder
 
 distributed = pytest.importorskip("distributed")
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.usefixtures("small_tiles"),
     # What dask and its nannies leave to the garbage collector is theirs.
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
@@ -36,27 +36,20 @@ processes = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(processes)
 
 
-@pytest.fixture
-def small_tiles(monkeypatch):
-    monkeypatch.setattr("ddgk.tiling.WANTED_SECONDS", 8 * 0.0025)
-    monkeypatch.setattr("ddgk.tiling.SHORTEST_SECONDS", 8 * 0.0025)
+@pytest.fixture(scope="module")
+def expected():
+    made = processes.graphs()[:320]
+    return made, embed_graphs(DegreeEmbedder(), made)
 
 
 @pytest.fixture(scope="module")
-def expected():
-    made = processes.graphs()
-    model = processes.make().fit(made)
-    return made, model, model.transform(made)
-
-
-@pytest.fixture
 def client():
     """Two workers, each a process, started like those of a lab."""
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
-        distributed.Client(cluster) as client,
+        distributed.Client(cluster, set_as_default=False) as client,
     ):
         yield client
 
@@ -78,39 +71,36 @@ def when_a_tile_is_stored(folder, do):
     return thread
 
 
-def test_a_cluster_gives_the_same_bits(client, expected, tmp_path):
-    made, model, rows = expected
-    with joblib.parallel_config("dask"):
-        found = model.transform(made, run=tmp_path / "run")
-    np.testing.assert_array_equal(found, rows)
-    run = ddgk.open_run(tmp_path / "run")
+def test_a_cluster_gives_the_same_bits_also_when_a_worker_dies(client, expected, tmp_path):
+    made, rows = expected
+    slow = processes.embedder()
+    run = embed_into(tmp_path / "run", slow, made, cluster=client.scheduler.address)
+    np.testing.assert_array_equal(run.rows(), rows)
     assert len(run.log()) == run.n_tiles
     assert len(workers(run)) == 2
     assert f"{os.getpid()}" not in str(workers(run))
 
-    # A worker dies in the middle of another run: its tile is given to the other one.
     pids = list(client.run(os.getpid).values())
     killer = when_a_tile_is_stored(tmp_path / "again", lambda: os.kill(pids[0], signal.SIGKILL))
-    with joblib.parallel_config("dask"):
-        found = model.transform(made, run=tmp_path / "again")
+    run = embed_into(tmp_path / "again", slow, made, cluster=client)
     killer.join()
-    np.testing.assert_array_equal(found, rows)
-    run = ddgk.open_run(tmp_path / "again")
+    np.testing.assert_array_equal(run.rows(), rows)
     assert len(run.finished) == run.n_tiles
     assert sum(begun_again(run).values()) <= 2  # one tile, begun twice
 
 
 def test_a_tile_that_fails_on_the_cluster_is_named(client, expected, tmp_path):
-    made, model, rows = expected
-    model.transform(made, run=tmp_path)
-    (tmp_path / "divergences" / "c.3.0.0").unlink()
-    content = (tmp_path / "graphs" / "000003.safetensors").read_bytes()
-    (tmp_path / "graphs" / "000003.safetensors").write_bytes(content[:-1])
-    with joblib.parallel_config("dask"), pytest.raises(TileError, match=r"tile 3 \(8 targets"):
-        model.transform(made, run=tmp_path)
-    (tmp_path / "graphs" / "000003.safetensors").write_bytes(content)
-    with joblib.parallel_config("dask"):
-        np.testing.assert_array_equal(model.transform(made, run=tmp_path), rows)
+    made, rows = expected
+    embed_into(tmp_path, DegreeEmbedder(), made)
+    (tmp_path / "rows" / "000003.safetensors").unlink()
+    path = tmp_path / "targets" / "000003.safetensors"
+    content = path.read_bytes()
+    path.write_bytes(content[:-1])
+    with pytest.raises(TileError, match=r"tile 3 \(8 graphs: .*000003.* is damaged"):
+        embed_into(tmp_path, DegreeEmbedder(), made, cluster=client)
+    path.write_bytes(content)
+    run = embed_into(tmp_path, DegreeEmbedder(), made, cluster=client)
+    np.testing.assert_array_equal(run.rows(), rows)
     assert client.status == "running"
 
 
@@ -124,66 +114,81 @@ def lonely(tmp_path):
     words = [sys.executable, "-m", f"{module}scheduler", "--port", "0", *common]
     scheduler = subprocess.Popen(words, **quiet)
     words = [sys.executable, "-m", f"{module}worker", "--nthreads", "1", "--no-nanny", *common]
-    worker = subprocess.Popen(words, **quiet)
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    worker = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": path}, **quiet)
     client = distributed.Client(scheduler_file=str(file), set_as_default=False)
-    yield client, scheduler
+    yield client, scheduler, worker
     client.close(timeout=1)
     for process in (worker, scheduler):
         process.kill()
         process.wait()
 
 
-def test_without_its_scheduler_a_run_ends_clearly_and_continues_here(lonely, expected, tmp_path):
-    client, scheduler = lonely
-    made, model, rows = expected
+def test_without_its_scheduler_a_run_ends_clearly_and_continues_here(
+    lonely, expected, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("ddgk.embedding.workers.WITHOUT_SCHEDULER", 1.0)
+    client, scheduler, _ = lonely
+    made, rows = expected
     folder = tmp_path / "run"
     killer = when_a_tile_is_stored(folder, scheduler.kill)
-    began = time.monotonic()
-    with (
-        joblib.parallel_config("dask", client=client),
-        pytest.raises(
-            ClusterError, match=r"scheduler at .* is gone.*tiles are kept in .*continued"
-        ),
+    with pytest.raises(
+        ClusterError, match=r"scheduler at .* is gone.*tiles are kept in .*continued"
     ):
-        model.transform(made, run=folder)
-    assert time.monotonic() - began < 90
+        embed_into(folder, processes.embedder(), made, cluster=client)
     killer.join()
-    assert len(ddgk.open_run(folder).finished) > 0
-    np.testing.assert_array_equal(model.transform(made, run=folder), rows)
+    assert len(open_run(folder).finished) > 0
+    run = embed_into(folder, DegreeEmbedder(), made)
+    np.testing.assert_array_equal(run.rows(), rows)
 
 
-def test_ray_works_through_its_own_backend(expected, tmp_path):
-    ray = pytest.importorskip("ray", reason="it is too large to be asked of everybody")
-    from ray.util.joblib import register_ray
-
-    made, model, rows = expected
-    ray.init(num_cpus=2, include_dashboard=False, logging_level="error")
-    try:
-        register_ray()
-        with joblib.parallel_config("ray", n_jobs=2):
-            found = ddgk.DDGK(**model.get_params() | {"n_jobs": None}).fit_transform(
-                made, run=tmp_path / "run"
-            )
-    finally:
-        ray.shutdown()
-    np.testing.assert_array_equal(found, rows)
-    assert str(os.getpid()) not in str(workers(ddgk.open_run(tmp_path / "run")))
+def test_a_cluster_without_workers_says_so_and_ends(
+    lonely, expected, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setattr("ddgk.embedding.workers.WITHOUT_WORKERS", 4.0)
+    monkeypatch.setattr("ddgk.embedding.workers.WARN_WITHOUT_WORKERS", 1.0)
+    client, _, worker = lonely
+    client.wait_for_workers(1, timeout=30)
+    worker.kill()
+    began = time.monotonic()
+    with pytest.raises(ClusterError, match=r"has had no workers for \d+ s; start some"):
+        embed_into(tmp_path / "run", DegreeEmbedder(), expected[0], cluster=client)
+    assert time.monotonic() - began < 60
+    assert "has no workers; waiting 4 s for some" in " ".join(capsys.readouterr().err.split())
 
 
-def test_the_command_line_uses_a_cluster(client, tmp_path, monkeypatch):
-    from typer.testing import CliRunner
+BOGUS = """
+import sys
+from ddgk.embedding.workers import connected
+from ddgk.errors import ClusterError
+import ddgk.embedding.workers as workers
+workers.CONNECTING = 1.0
+try:
+    with connected(sys.argv[1]):
+        pass
+except ClusterError as error:
+    print(error)
+"""
 
-    from ddgk.cli import app
 
-    monkeypatch.chdir(tmp_path)
-    for n in range(4, 60):
-        edges = "".join(f"{i} {(i + 1) % n}\n" for i in range(n)) + f"0 {n // 2}\n"
-        (tmp_path / f"ring-{n}.edges").write_text(edges)
-    words = ["embed", "*.edges", "--encoder-epochs", "3", "--sources", "2", "--run", "run"]
-    address = client.scheduler.address
-    result = CliRunner().invoke(app, [*words, "--cluster", address, "-o", "x.npy"])
-    assert result.exit_code == 0, (result.output, result.exception)
-    assert str(os.getpid()) not in str(workers(ddgk.open_run("run")))
-    result = CliRunner().invoke(app, [*words[:-2], "-o", "y.npy"])
-    assert result.exit_code == 0, result.output
-    np.testing.assert_array_equal(np.load("x.npy"), np.load("y.npy"))
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        ("bogus://x", "'bogus://x' is no address of a scheduler; one begins with "),
+        ("tcp://127.0.0.1:1", "no scheduler answers at tcp://127.0.0.1:1"),
+    ],
+)
+def test_an_address_that_leads_nowhere_is_one_line_at_once(address, message):
+    began = time.monotonic()
+    words = [sys.executable, "-c", BOGUS, address]
+    ended = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert ended.stdout.startswith(message)
+    assert (ended.stdout.count("\n"), ended.stderr, ended.returncode) == (1, "", 0)
+    assert time.monotonic() - began < 20
+
+
+def test_a_missing_library_is_named(expected, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'ddgk\[cluster\]'"):
+        embed_into(tmp_path / "run", DegreeEmbedder(), expected[0], cluster="tcp://a:1")
+    assert not (tmp_path / "run").exists()

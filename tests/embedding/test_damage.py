@@ -1,4 +1,4 @@
-"""Disks fill up, files rot, strangers write manifests: each is noticed and named."""
+"""Disks fill up, files are damaged or forged: each is noticed and named."""
 
 from __future__ import annotations
 
@@ -13,27 +13,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import ddgk
-from ddgk.errors import RunError, TileError
-from ddgk.store.inspection import inspect
+from ddgk.embedding import embed_into, train_into
+from ddgk.errors import RunError, RunNotFoundError, TileError
+from ddgk.store import open_run, save_parts
+from ddgk.store.sealed import pack, seal_json, unpack, unseal_json
+from degrees import DegreeEmbedder
 
-pytestmark = pytest.mark.usefixtures("small_tiles")
-
-
-@pytest.fixture(scope="module")
-def finished(example, tmp_path_factory):
-    """A finished run, to be copied and damaged."""
-    folder = tmp_path_factory.mktemp("finished") / "run"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("ddgk.tiling.WANTED_SECONDS", 1e-9)
-        patch.setattr("ddgk.tiling.SHORTEST_SECONDS", 1e-9)
-        example.model.transform(example.graphs, run=folder)
-    return folder
-
-
-@pytest.fixture
-def copy(finished, tmp_path):
-    return Path(shutil.copytree(finished, tmp_path / "run"))
+TILE = "rows/000002.safetensors"
 
 
 def flip(path, place=None):
@@ -42,172 +28,220 @@ def flip(path, place=None):
     path.write_bytes(content)
 
 
+def damaged(folder):
+    return [(damage.name, damage.mendable) for damage in open_run(folder).verify()]
+
+
 @pytest.mark.parametrize(
     "damage",
-    [flip, lambda path: os.truncate(path, 40), lambda path: os.truncate(path, 7)],
-    ids=["flipped", "truncated", "stump"],
-)
-def test_a_damaged_chunk_is_named_and_alone_computed_again(copy, example, damage):
-    damage(copy / "divergences" / "c.2.0.0")
-    with pytest.raises(RunError, match=r"tile 2 \(.*c\.2\.0\.0\) is damaged.*ddgk status --repair"):
-        example.model.transform(example.graphs, run=copy)
-    untouched = example.model.transform(example.graphs[:0] or example.graphs, run=None)
-    np.testing.assert_array_equal(untouched, example.expected)
-    (found,) = inspect(ddgk.open_run(copy))
-    assert (found.name, found.mendable) == ("divergences/c.2.0.0", True)
-    others = {p: p.stat().st_mtime_ns for p in copy.glob("divergences/c.*") if ".2." not in p.name}
-    found.remove()
-    np.testing.assert_array_equal(
-        example.model.transform(example.graphs, run=copy), example.expected
-    )
-    assert all(path.stat().st_mtime_ns == time for path, time in others.items())
-    assert inspect(ddgk.open_run(copy)) == []
-
-
-@pytest.mark.parametrize("place", range(0, 1200, 37))
-def test_every_flipped_byte_of_a_chunk_is_found(copy, place):
-    path = copy / "divergences" / "c.0.0.0"
-    flip(path, place % path.stat().st_size)
-    assert [damage.name for damage in inspect(ddgk.open_run(copy))] == ["divergences/c.0.0.0"]
-
-
-def test_a_damaged_model_is_named_and_trained_again(copy, make, example):
-    flip(copy / "model.safetensors", -100)
-    (copy / "divergences" / "c.4.0.0").unlink()
-    with pytest.raises(RunError, match=r"model\.safetensors is damaged .*trains it again"):
-        make().fit_transform(example.graphs, run=copy)
-    with pytest.raises(TileError, match=r"model\.safetensors is damaged .*4 of 5 tiles are kept"):
-        example.model.transform(example.graphs, run=copy)
-    (found,) = inspect(ddgk.open_run(copy))
-    assert found.name == "model.safetensors"
-    found.remove()
-    np.testing.assert_array_equal(make().fit_transform(example.graphs, run=copy), example.expected)
-    assert inspect(ddgk.open_run(copy)) == []
-
-
-def test_another_model_in_the_folder_is_noticed(copy, make, example):
-    make(random_state=5).fit(example.graphs).save(copy / "model.safetensors")
-    (found,) = inspect(ddgk.open_run(copy))
-    assert "not the model that this run began with" in found.message
-    (copy / "divergences" / "c.0.0.0").unlink()
-    with pytest.raises(TileError, match="not the model that this run began with"):
-        example.model.transform(example.graphs, run=copy)
-
-
-def test_damaged_graphs_are_named_and_packed_again(copy, make, example):
-    flip(copy / "graphs" / "000003.safetensors")
-    (copy / "divergences" / "c.3.0.0").unlink()
-    with pytest.raises(TileError, match=r"000003\.safetensors is damaged: its checksum"):
-        make().fit_transform(example.graphs, run=copy)
-    (found,) = inspect(ddgk.open_run(copy))
-    found.remove()
-    with pytest.raises(RunError, match="run the command that began the run"):
-        example.model.transform(example.graphs[:2], run=copy)
-    np.testing.assert_array_equal(make().fit_transform(example.graphs, run=copy), example.expected)
-
-
-def test_a_damaged_index_cannot_be_had_again(copy):
-    flip(copy / "targets" / "000000.safetensors")
-    (found,) = inspect(ddgk.open_run(copy))
-    assert "checksum" in found.message
-    assert not found.mendable
-
-
-def test_leftovers_are_found(copy, example):
-    (copy / "graphs" / ".writing-000001.safetensors.0123").write_bytes(b"half")
-    (copy / "divergences" / "c.0.0.0").write_bytes(b"")
-    found = {damage.name for damage in inspect(ddgk.open_run(copy))}
-    assert found == {"graphs/.writing-000001.safetensors.0123", "divergences/c.0.0.0"}
-    np.testing.assert_array_equal(
-        example.model.transform(example.graphs, run=copy), example.expected
-    )
-
-
-def forge(copy, change):
-    path = copy / "manifest.json"
-    values = json.loads(path.read_text())
-    change(values)
-    path.write_text(json.dumps(values))
-
-
-@pytest.mark.parametrize(
-    "change",
     [
-        lambda m: m.pop("tile"),
-        lambda m: m["tile"].update(targets=0),
-        lambda m: m["tile"].update(targets=2**40),
-        lambda m: m["tile"].update(sources=99),
-        lambda m: m["tile"].update(targets="8"),
-        lambda m: m.update(batches=5),
-        lambda m: m["batches"].append(m["batches"][0]),
-        lambda m: m["batches"][0].update(n_rows=10**9),
-        lambda m: m["batches"][0].update(n_graphs=2**25, n_rows=2**25),
-        lambda m: m["batches"][0].update(n_graphs=50, n_rows=50),
-        lambda m: m["batches"][0].update(sha256="../../etc/passwd"),
-        lambda m: m.update(channels=[]),
-        lambda m: m.update(columns=[]),
-        lambda m: m.update(columns=["a"] * 1000),
-        lambda m: m.update(steps=[-1]),
-        lambda m: m.update(source_sizes=[5]),
-        lambda m: m["identity"].update(sources=[]),
-        lambda m: m.update(identity=[]),
-        lambda m: m.update(format="1"),
-        lambda m: m.update(format=True) or m.pop("run"),
-        lambda m: m.update(engine={"name": "pickle", "device": "cpu"}),
-        lambda m: m.update(versions=[]),
+        flip,
+        lambda path: os.truncate(path, 40),
+        lambda path: os.truncate(path, 7),
+        # A tile of the same shape, of this run: the old format could not tell them apart.
+        lambda path: shutil.copy(path.with_name("000001.safetensors"), path),
     ],
+    ids=["flipped", "truncated", "stump", "copied"],
 )
-def test_forged_manifests_are_refused(copy, example, change):
-    forge(copy, change)
-    (copy / "divergences" / "c.0.0.0").unlink()
-    with pytest.raises((RunError, TileError)):
-        example.model.transform(example.graphs, run=copy)
+def test_a_damaged_tile_is_named_and_alone_computed_again(finished, example, embedder, damage):
+    damage(finished / TILE)
+    with pytest.raises(RunError, match=r"tile 2 \(.*000002.* is damaged.*ddgk status --repair"):
+        embed_into(finished, embedder, example.graphs).rows()
+    assert damaged(finished) == [(TILE, True)]
+    others = {p: p.stat().st_mtime_ns for p in finished.glob("rows/*") if "02" not in p.name}
+    open_run(finished).verify()[0].remove()
+    found = embed_into(finished, embedder, example.graphs).rows()
+    np.testing.assert_array_equal(found, example.expected)
+    assert all(path.stat().st_mtime_ns == time for path, time in others.items())
+    assert damaged(finished) == []
+
+
+def test_a_tile_of_another_run_is_named(finished, example, embedder, tmp_path):
+    embed_into(tmp_path / "other", embedder, example.graphs)
+    for kind in ("rows", "targets", "index"):
+        shutil.copytree(finished, tmp_path / kind)
+        name = f"{kind}/000000.safetensors"
+        shutil.copy(tmp_path / "other" / name, tmp_path / kind / name)
+        with pytest.raises(RunError, match=f"{name} is damaged|{name}. is damaged"):
+            [open_run(tmp_path / kind).rows, lambda: open_run(tmp_path / kind).graphs(0)][
+                kind == "targets"
+            ]()
+
+
+def test_every_flipped_byte_of_a_tile_is_found_or_does_not_matter(finished, example):
+    path = finished / TILE
+    whole = path.read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    for place in range(0, len(whole), 3):
+        flip(path, place)
+        found = damaged(finished)
+        if found != [(TILE, True)]:  # a space that safetensors ignores
+            assert place < header
+            np.testing.assert_array_equal(open_run(finished).rows(), example.expected)
+        path.write_bytes(whole)
+
+
+def test_a_damaged_model_is_named_and_made_again(finished, example, embedder):
+    flip(finished / "model.safetensors", -100)
+    with pytest.raises(RunError, match=r"model\.safetensors is damaged.*makes it again"):
+        embed_into(finished, embedder, example.graphs)
+    np.testing.assert_array_equal(open_run(finished).rows(), example.expected)
+    assert damaged(finished) == [("model.safetensors", True)]
+    open_run(finished).verify()[0].remove()
+    embed_into(finished, embedder, example.graphs)
+    assert damaged(finished) == []
+    assert embedder.computed == []
+
+
+def test_another_model_in_the_folder_is_named(finished, example, embedder):
+    other = DegreeEmbedder(n_powers=5)
+    save_parts(finished / "model.safetensors", *other.to_parts())
+    assert damaged(finished) == [("model.safetensors", True)]
+    with pytest.raises(RunError, match="not the model of this run"):
+        embed_into(finished, embedder, example.graphs)
+
+
+def test_damaged_targets_are_named_and_kept_again(finished, example, embedder):
+    flip(finished / "targets" / "000003.safetensors")
+    (finished / "rows" / "000003.safetensors").unlink()
+    with pytest.raises(TileError, match=r"000003\.safetensors is damaged: its checksum"):
+        embed_into(finished, embedder, example.graphs)
+    assert damaged(finished) == [("targets/000003.safetensors", True)]
+    open_run(finished).verify()[0].remove()
+    with pytest.raises(RunError, match="run the command that began the run"):
+        embed_into(finished, embedder, example.graphs[:2])
+    found = embed_into(finished, embedder, example.graphs).rows()
+    np.testing.assert_array_equal(found, example.expected)
+
+
+def test_leftovers_are_found(finished):
+    (finished / "targets" / ".writing-000001.safetensors.0123").write_bytes(b"half")
+    (finished / "rows" / "000000.safetensors").write_bytes(b"")
+    assert sorted(damaged(finished)) == [
+        ("rows/000000.safetensors", True),
+        ("targets/.writing-000001.safetensors.0123", True),
+    ]
+
+
+def forge(folder, change, *, seal=True):
+    path = folder / "manifest.json"
+    content = unseal_json("run", path.read_bytes())
+    change(content)
+    if seal:
+        path.write_bytes(seal_json("run", content))
+    else:
+        values = json.loads(path.read_text())
+        path.write_text(json.dumps(values | {"content": content}))
+
+
+CHANGES = {
+    "column": lambda m: m["columns"].__setitem__(0, "other"),
+    "fewer columns": lambda m: m["columns"].pop(),
+    "no columns": lambda m: m.update(columns=[]),
+    "identity": lambda m: m.update(identity="0" * 64),
+    "version": lambda m: m["versions"].update(ddgk="9.9"),
+    "engine": lambda m: m.update(engine="torch:cpu"),
+    "dtype": lambda m: m.update(dtype="float64"),
+    "pickle": lambda m: m.update(dtype="object"),
+    "created": lambda m: m.update(created="\x1b[31m"),
+    "run": lambda m: m.update(run="1" * 16),
+    "batches": lambda m: m.update(batches=5),
+    "a batch twice": lambda m: m["batches"].append(m["batches"][0]),
+    "many tiles": lambda m: m["batches"][0].update(n_tiles=10**9),
+    "many graphs": lambda m: m["batches"][0].update(n_graphs=2**39),
+    "a path": lambda m: m["batches"][0].update(sha256="../../etc/passwd"),
+    "a lost field": lambda m: m.pop("identity"),
+}
+
+
+@pytest.mark.parametrize("seal", [True, False], ids=["sealed", "unsealed"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_changed_manifests_are_named(finished, example, embedder, change, seal):
+    forge(finished, CHANGES[change], seal=seal)
+    with pytest.raises(RunError, match=r"manifest\.json|index/000001"):
+        open_run(finished)
+    with pytest.raises(RunError):
+        embed_into(finished, embedder, example.graphs)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe", b"[" * 10**5, b"null", b"17"])
-def test_manifests_that_are_none(copy, content):
-    (copy / "manifest.json").write_bytes(content)
+def test_manifests_that_are_none(finished, content):
+    (finished / "manifest.json").write_bytes(content)
     with pytest.raises(RunError, match=r"manifest\.json is damaged"):
-        ddgk.open_run(copy)
+        open_run(finished)
 
 
-def test_a_changed_description_of_the_array_is_refused(copy):
-    path = copy / "divergences" / "zarr.json"
-    original = json.loads(path.read_text())
-    for change in (
-        {"codecs": [{"name": "numcodecs.pickle"}]},
-        {"data_type": "object"},
-        {"shape": [10**12, 3, 8, 2]},
-        {"shape": [1, 3, 8, 2]},
-        {"fill_value": 0.0},
-    ):
-        path.write_text(json.dumps(original | change))
-        if change == {"shape": [10**12, 3, 8, 2]}:  # as if targets had been about to be added
-            continue
-        with pytest.raises(RunError, match=r"zarr\.json does not describe the grid of this run"):
-            ddgk.open_run(copy).rows()
-    path.write_text("{")
-    with pytest.raises(RunError, match="damaged"):
-        ddgk.open_run(copy).rows()
+def test_a_tile_forged_with_a_true_checksum_but_another_shape_is_named(finished):
+    run = open_run(finished)
+    context = run._context("rows", 2)
+    for rows in (np.zeros((8, 5), np.float32), np.zeros((8, 4)), np.zeros((10**5, 0), np.float32)):
+        (finished / TILE).write_bytes(pack("rows", {"rows": rows}, context=context))
+        with pytest.raises(RunError, match=r"tile 2 .*is damaged: it holds"):
+            open_run(finished).rows()
+    assert unpack("rows", (finished / TILE).read_bytes(), context)[0]["rows"].shape == (10**5, 0)
 
 
-def test_a_chunk_that_would_unpack_to_gigabytes_is_refused(copy):
-    path = copy / "divergences" / "c.0.0.0"
-    content = bytearray(path.read_bytes())
-    content[4:8] = (2**31 - 1).to_bytes(4, "little")
-    path.write_bytes(content)
-    with pytest.raises(RunError, match=r"does not hold \d+ bytes"):
-        ddgk.open_run(copy).rows()
+FILES = [
+    "manifest.json",
+    "model.safetensors",
+    "settings.json",
+    "run.log",
+    "run.lock",
+    "rows",
+    "targets",
+    "index",
+    "rows/000000.safetensors",
+    "targets/000000.safetensors",
+    "index/000000.safetensors",
+]
+
+
+@pytest.mark.parametrize("kind", ["folder", "dangling"])
+@pytest.mark.parametrize("name", FILES)
+def test_a_folder_or_a_dangling_link_in_place_of_a_file(example, embedder, tmp_path, name, kind):
+    folder = tmp_path / "run"
+    train_into(folder, {}, lambda: embedder, DegreeEmbedder)
+    embed_into(folder, embedder, example.graphs)
+    path = folder / name
+    shutil.rmtree(path) if path.is_dir() else path.unlink()
+    if name in ("rows", "targets", "index"):
+        path.write_text("a file") if kind == "folder" else path.symlink_to("nowhere")
+    else:
+        path.mkdir() if kind == "folder" else path.symlink_to("nowhere")
+
+    def everything():
+        train_into(folder, {}, lambda: embedder, DegreeEmbedder)
+        run = embed_into(folder, embedder, example.graphs)
+        run.log()
+        return run
+
+    with pytest.raises((RunError, TileError), match=name.partition(".")[0]):
+        raise RunError(str([damage.message for damage in everything().verify()]))
+
+
+@pytest.mark.parametrize("kind", ["dangling", "file", "loop"])
+def test_a_run_that_is_no_folder(example, embedder, tmp_path, kind):
+    path = tmp_path / "run"
+    if kind == "file":
+        path.write_text("mine")
+    else:
+        path.symlink_to("nowhere" if kind == "dangling" else "run")
+    with pytest.raises((RunError, OSError), match="run") as caught:
+        embed_into(path, embedder, example.graphs)
+    assert kind == "loop" or isinstance(caught.value, RunError)
+    with pytest.raises((RunError, RunNotFoundError)):
+        open_run(path)
 
 
 def test_what_is_no_run_is_said(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"not a run folder: it has no manifest\.json"):
-        ddgk.open_run(tmp_path)
+    with pytest.raises(RunNotFoundError, match=r"not a run folder: it has no manifest\.json"):
+        open_run(tmp_path)
+    assert issubclass(RunNotFoundError, FileNotFoundError)
 
 
 @contextmanager
 def limited(n_bytes):
-    """Let this process write no file beyond so many bytes, as on a disk that is full."""
+    """Let this process write no file beyond some bytes, as on a disk that is full."""
     resource = pytest.importorskip("resource")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, before[1]))
@@ -217,28 +251,27 @@ def limited(n_bytes):
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_full_disk_stops_the_run_and_loses_nothing(copy, make, example):
-    chunks = sorted((copy / "divergences").glob("c.*"))
-    for chunk in chunks[2:]:
-        chunk.unlink()
-    kept = {chunk: chunk.read_bytes() for chunk in chunks[:2]}
-    with limited(500), pytest.raises(TileError) as caught:
-        make().fit_transform(example.graphs, run=copy)
+def test_a_full_disk_stops_the_run_and_loses_nothing(finished, example, embedder):
+    tiles = sorted((finished / "rows").iterdir())
+    for tile in tiles[2:]:
+        tile.unlink()
+    kept = {tile: tile.read_bytes() for tile in tiles[:2]}
+    with limited(300), pytest.raises(TileError) as caught:
+        embed_into(finished, embedder, example.graphs)
     assert os.strerror(errno.EFBIG) in str(caught.value)
-    assert "divergences/c." in str(caught.value)
+    assert "rows/0000" in str(caught.value)
     assert "2 of 5 tiles are kept" in str(caught.value)
-    assert {chunk: chunk.read_bytes() for chunk in kept} == kept
-    assert sorted((copy / "divergences").glob("[c.]*")) == sorted(kept)
-    np.testing.assert_array_equal(make().fit_transform(example.graphs, run=copy), example.expected)
+    assert {path: path.read_bytes() for path in (finished / "rows").iterdir()} == kept
+    found = embed_into(finished, embedder, example.graphs).rows()
+    np.testing.assert_array_equal(found, example.expected)
 
 
-def test_a_disk_that_is_full_from_the_beginning(make, example, tmp_path):
-    with limited(500), pytest.raises(OSError, match=os.strerror(errno.EFBIG)) as caught:
-        make().fit_transform(example.graphs, run=tmp_path / "run")
+def test_a_disk_that_is_full_from_the_beginning(example, embedder, tmp_path):
+    with limited(300), pytest.raises(OSError, match=os.strerror(errno.EFBIG)) as caught:
+        embed_into(tmp_path / "run", embedder, example.graphs)
     assert "model.safetensors" in str(caught.value)
-    np.testing.assert_array_equal(
-        make().fit_transform(example.graphs, run=tmp_path / "run"), example.expected
-    )
+    found = embed_into(tmp_path / "run", embedder, example.graphs).rows()
+    np.testing.assert_array_equal(found, example.expected)
 
 
 @contextmanager
@@ -255,30 +288,28 @@ def as_nobody():
 
 
 @pytest.mark.skipif(not hasattr(os, "seteuid"), reason="there are no such users here")
-def test_a_folder_without_permission(finished, example):
+def test_a_folder_without_permission(finished, example, embedder):
     # Not pytest's own folder, which nobody else may enter.
     with tempfile.TemporaryDirectory() as above:
         os.chmod(above, 0o755)
         folder = Path(shutil.copytree(finished, Path(above) / "run"))
-        chunk = folder / "divergences" / "c.1.0.0"
-        content = chunk.read_bytes()
-        chunk.unlink()
-        example.model.transform(example.graphs, run=folder)  # everything is imported after this
-        chunk.unlink()
+        tile = folder / "rows" / "000001.safetensors"
+        content = tile.read_bytes()
+        tile.unlink()
         for path in [folder, *folder.rglob("*")]:
             os.chmod(path, 0o555 if path.is_dir() else 0o444)
         with (
             as_nobody(),
             pytest.raises(TileError, match=r"Permission denied.*4 of 5 tiles are kept"),
         ):
-            example.model.transform(example.graphs, run=folder)
+            embed_into(folder, embedder, example.graphs)
         with as_nobody(), pytest.raises(PermissionError, match="new"):
-            example.model.transform(example.graphs, run=Path(above) / "new")
-        os.chmod(chunk.parent, 0o755)
-        chunk.write_bytes(content)
-        os.chmod(chunk.parent, 0o555)
-        with as_nobody():  # who may read can have what is finished
-            found = example.model.transform(example.graphs, run=folder)
+            embed_into(Path(above) / "new", embedder, example.graphs)
+        os.chmod(tile.parent, 0o755)
+        tile.write_bytes(content)
+        os.chmod(tile.parent, 0o555)
+        with as_nobody():  # a user who may read has what is finished
+            found = embed_into(folder, embedder, example.graphs).rows()
         np.testing.assert_array_equal(found, example.expected)
         for path in [folder, *folder.rglob("*")]:
             os.chmod(path, 0o755)

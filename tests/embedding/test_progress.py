@@ -1,5 +1,3 @@
-"""The progress bar; what is embedded is tested with the estimator."""
-
 from __future__ import annotations
 
 import time
@@ -9,13 +7,27 @@ import pytest
 from ddgk.embedding import progress
 
 
-def test_a_log_gets_one_line_of_what_was_done(capsys):
+def test_a_log_gets_a_line_every_few_seconds_and_one_at_the_end(capsys, monkeypatch):
+    monkeypatch.setattr("ddgk.embedding.progress.LINE_EVERY", 0.05)
     with progress("Working", 5, "things", True) as advance:
         advance(2)
+        time.sleep(0.2)
         advance(1)
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith("Working: 3 things in ")
+    first, *_, last = err.splitlines()
+    assert first.startswith("Working: 2 of 5 things after 0.1 s, about 0.")
+    assert last.startswith("Working: 3 of 5 things in ")
+
+
+def test_unequal_costs_and_what_was_done_before(capsys, monkeypatch):
+    monkeypatch.setattr("ddgk.embedding.progress.LINE_EVERY", 0.05)
+    with progress("Working", 5, "things", True, done=2, work=10.0, work_done=4.0) as advance:
+        advance(1, 5.0)
+        time.sleep(0.1)
+    err = capsys.readouterr().err
+    assert err.startswith("Working: 3 of 5 things after 0.1 s, about 0.0 s left")
+    assert "Working: 1 of 5 things in" in err
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -32,10 +44,10 @@ def test_a_terminal_gets_a_bar_after_a_while(capsys, monkeypatch):
     with progress("Working", 5, "things", True, patience=0.05) as advance:
         advance(2)
         time.sleep(0.5)
-    assert "Working" in capsys.readouterr().err
+    assert "2/5 things" in capsys.readouterr().err
 
 
-def test_nobody_asked(capsys):
+def test_without_verbose_nothing_is_shown(capsys):
     with progress("Working", 5, "things", False) as advance:
         advance(5)
     assert capsys.readouterr() == ("", "")

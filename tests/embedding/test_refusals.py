@@ -2,96 +2,88 @@
 
 from __future__ import annotations
 
-import json
-
+import numpy as np
 import pytest
 
-import ddgk
+from ddgk.embedding import embed_into, train_into
 from ddgk.errors import RunError
-from ddgk.method import BEFORE
-from specimens import contents
-
-pytestmark = pytest.mark.usefixtures("small_tiles")
+from ddgk.store import open_run
+from ddgk.store.manifest import Manifest, read_manifest
+from ddgk.store.sealed import canonical, seal_json
+from degrees import DegreeEmbedder
+from specimens import contents, random_graph
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("other", "message"),
     [
-        ({"rate": 0.2}, "rate is 0.15 there and 0.2 here"),
-        ({"curve": (1, 4)}, r"curve is \[1, 3\] there and \[1, 4\] here"),
-        ({"n_sources": 4}, "there are 3 sources there and 4 here"),
-        ({"random_state": 1}, "the seed differs; the sources are other graphs"),
-        ({"families": "none"}, "families is 'auto' there and 'none' here"),
-        ({"unseen_labels": "ignore"}, "unseen_labels is 'error' there and 'ignore' here"),
-        ({"precision": "float64"}, "precision"),
+        (DegreeEmbedder(n_powers=4), "another configuration"),
+        (DegreeEmbedder([random_graph(8, labels=True)]), "another configuration"),
+        (DegreeEmbedder(dtype=np.dtype("float64")), "another configuration"),
+        (DegreeEmbedder(engine_name="torch:cpu"), "begun with the engine fused, and this is torch"),
     ],
-    ids=str,
 )
-def test_another_configuration_is_refused_and_nothing_touched(
-    make, example, tmp_path, changes, message
-):
-    make().fit_transform(example.graphs, run=tmp_path)
-    before = contents(tmp_path)
-    with pytest.raises(RunError, match=f"another configuration: .*{message}"):
-        make(**changes).fit_transform(example.graphs, run=tmp_path)
-    assert contents(tmp_path) == before
+def test_another_configuration_is_refused_and_nothing_touched(example, finished, other, message):
+    before = contents(finished)
+    with pytest.raises(RunError, match=message):
+        embed_into(finished, other, example.graphs)
+    assert contents(finished) == before
 
 
-def test_a_run_from_before_a_parameter_goes_on(make, example, tmp_path):
-    make(regions=0, images=0).fit_transform(example.graphs, run=tmp_path)
-    path = tmp_path / "manifest.json"
-    manifest = json.loads(path.read_text())
-    for name in BEFORE:
-        del manifest["identity"]["method"][name]
-    path.write_text(json.dumps(manifest))
-    make(regions=0, images=0).fit_transform(example.graphs, run=tmp_path)
-    with pytest.raises(RunError, match=r"encoder_drop is 0\.0 there and 0\.5 here"):
-        make(regions=0, images=0, encoder_drop=0.5).fit_transform(example.graphs, run=tmp_path)
-
-
-def test_another_engine_another_model_and_other_graphs_are_refused(make, example, tmp_path):
-    make().fit_transform(example.graphs, run=tmp_path)
-    before = contents(tmp_path)
-    other = make().fit(example.graphs[:30])
-    with pytest.raises(RunError, match="sources"):
-        other.transform(example.graphs, run=tmp_path)
-    with pytest.raises(RunError, match="sources"):
-        make().fit_transform(example.graphs[1:], run=tmp_path)
-    torch = make().fit(example.graphs).set_params(engine="torch")
-    with pytest.raises(RunError, match="begun with the engine fused on cpu, and this is torch"):
-        torch.transform(example.graphs, run=tmp_path)
-    assert contents(tmp_path) == before
-
-
-def test_folders_of_others_are_left_alone(make, example, tmp_path):
-    (tmp_path / "letter.txt").write_text("mine")
+def test_folders_of_others_are_left_alone(example, embedder, finished, tmp_path):
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "letter.txt").write_text("mine")
     with pytest.raises(RunError, match=r"is not empty: it holds 'letter\.txt'; name a new folder"):
-        make().fit_transform(example.graphs, run=tmp_path)
-    other = tmp_path / "other"
-    make().fit_transform(example.graphs, run=other)
-    (other / "manifest.json").unlink()
+        embed_into(mine, embedder, example.graphs)
+    with pytest.raises(RunError, match="is not empty"):
+        train_into(mine, {}, lambda: embedder, DegreeEmbedder)
+    (finished / "manifest.json").unlink()
     with pytest.raises(RunError, match=r"holds tiles, but no manifest\.json"):
-        make().fit_transform(example.graphs, run=other)
+        embed_into(finished, embedder, example.graphs)
 
 
-def test_a_newer_manifest_and_a_newer_version_are_named(make, example, tmp_path):
-    make().fit_transform(example.graphs, run=tmp_path)
-    path = tmp_path / "manifest.json"
-    manifest = json.loads(path.read_text())
-    path.write_text(json.dumps(manifest | {"format": 4, "versions": {"ddgk": "9.1"}}))
-    for call in (
-        lambda: make().fit_transform(example.graphs, run=tmp_path),
-        lambda: ddgk.open_run(tmp_path),
-    ):
-        with pytest.raises(
-            RunError, match=r"by ddgk 9\.1, whose format 4 is newer than 3; upgrade"
-        ):
-            call()
-    path.write_text(json.dumps(manifest | {"format": 1}))
-    with pytest.raises(RunError, match=r"is of format 1, .* begin a new run in another folder"):
-        ddgk.open_run(tmp_path)
-    path.write_text(json.dumps(manifest | {"versions": {"ddgk": "0.0.1"}}))
-    make().fit_transform(example.graphs, run=tmp_path)  # what is finished can be read
-    (tmp_path / "divergences" / "c.0.0.0").unlink()
+def test_a_newer_format_is_named(finished, monkeypatch):
+    content = (finished / "manifest.json").read_text()
+    newer = content.replace('"format": 1', '"format": 9').replace('"version": "0', '"version": "7')
+    (finished / "manifest.json").write_text(newer)
+    with pytest.raises(RunError, match=r"written by ddgk 7\.1\.0 in format 9.*upgrade ddgk"):
+        open_run(finished)
+    monkeypatch.setattr("ddgk.store.sealed.FORMAT", 2)
+    (finished / "manifest.json").write_text(content)
+    with pytest.raises(RunError, match="in format 1, and this version reads 2; make it again"):
+        open_run(finished)
+
+
+def test_a_run_of_another_version_is_read_but_not_continued(
+    example, embedder, tmp_path, monkeypatch
+):
+    with monkeypatch.context() as patch:
+        patch.setattr("ddgk.embedding.runs.version", lambda _: "0.0.1")
+        embed_into(tmp_path, embedder, example.graphs)
+    np.testing.assert_array_equal(open_run(tmp_path).rows(), example.expected)
+    embed_into(tmp_path, embedder, example.graphs)  # nothing is missing
+    (tmp_path / "rows" / "000000.safetensors").unlink()
     with pytest.raises(RunError, match=r"begun by ddgk 0\.0\.1"):
-        make().fit_transform(example.graphs, run=tmp_path)
+        embed_into(tmp_path, embedder, example.graphs)
+
+
+def test_the_key_of_a_run_covers_everything_that_is_fixed(finished):
+    manifest = read_manifest(open_run(finished).folder)
+    fixed = {name: value for name, value in vars(manifest).items() if name != "key"}
+    for name in ("run", "created", "versions", "identity", "engine", "dtype", "columns"):
+        changed = Manifest(**fixed | {name: fixed[name] and type(fixed[name])()})
+        assert changed.key != manifest.key, name
+    assert canonical(fixed | {"batches": []})
+    assert Manifest(**fixed | {"model": "0"}).key == manifest.key
+
+
+def test_damaged_settings_are_named(embedder, tmp_path):
+    train_into(tmp_path, {"a": 1}, lambda: embedder, DegreeEmbedder)
+    path = tmp_path / "settings.json"
+    path.write_bytes(path.read_bytes().replace(b"1", b"2"))
+    with pytest.raises(RunError, match=r"settings\.json is damaged"):
+        train_into(tmp_path, {"a": 1}, lambda: embedder, DegreeEmbedder)
+    path.write_bytes(seal_json("settings", {"a": 2, "c": 3}))
+    with pytest.raises(RunError, match="a is 2 there and 1 here; c is set there"):
+        train_into(tmp_path, {"a": 1}, lambda: embedder, DegreeEmbedder)

@@ -1,341 +1,302 @@
-"""A run gives the bits of a plain transform, and computes nothing twice."""
+"""A run has the same bits as an embedding in memory, and computes nothing twice."""
 
 from __future__ import annotations
 
 import threading
 
-import joblib
 import numpy as np
 import pytest
 
-import ddgk
-from ddgk.embedding import runs, tiles
-from ddgk.errors import (
-    GraphError,
-    LabelError,
-    NonFiniteLossError,
-    ParameterError,
-    RunError,
-    TileError,
-)
+from ddgk.embedding import RunStopped, embed_graphs, embed_into, runs, stored_settings, train_into
+from ddgk.embedding.tiles import attempt_elsewhere
+from ddgk.errors import GraphError, LabelError, NonFiniteLossError, ParameterError, RunError
+from ddgk.errors import TileError
+from ddgk.graphs import Graph
+from ddgk.store import load_parts, open_run
+from ddgk.store.inspection import begun_again
 from ddgk.store.locks import WHOLE_RUN, Locks
+from degrees import DegreeEmbedder
 from specimens import contents
 
-pytestmark = pytest.mark.usefixtures("small_tiles")
 
-
-@pytest.fixture
-def counted(monkeypatch):
-    """Count the tiles that are computed."""
-    computed = []
-    values = tiles._values
-
-    def counting(place, tile, max_memory):
-        computed.append(tile.number)
-        return values(place, tile, max_memory)
-
-    monkeypatch.setattr(tiles, "_values", counting)
-    return computed
+def names(graphs):
+    return [graph.name for graph in graphs]
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_a_run_has_the_bits_of_a_plain_transform(example, make, tmp_path, n_jobs):
-    found = make(n_jobs=n_jobs).fit_transform(example.graphs, run=tmp_path / "run")
-    np.testing.assert_array_equal(found, example.expected)
-    run = ddgk.open_run(tmp_path / "run")
-    assert run.manifest.shape.targets == 8
-    assert (run.n_graphs, run.n_tiles, len(run.finished), run.share) == (42, 5, 5, 1.0)
-    assert sum(run.manifest.plan.batches) == 40  # two graphs were given twice
+def test_a_run_has_the_bits_of_an_embedding_in_memory(example, embedder, tmp_path, n_jobs):
+    run = embed_into(tmp_path / "run", embedder, example.graphs, n_jobs=n_jobs)
+    np.testing.assert_array_equal(run.rows(), example.expected)
+    run = open_run(tmp_path / "run")
+    assert (run.n_graphs, run.n_tiles, run.finished, run.progress) == (42, 5, set(range(5)), 1.0)
+    assert run.counts.tolist() == [8] * 5  # two graphs were given twice
+    assert run.rows().dtype == np.float32
     np.testing.assert_array_equal(run.rows(), example.expected)
     np.testing.assert_array_equal(run.rows(40), example.expected[[3, 5]])
-    assert run.names == [graph.name for graph in example.graphs]
-    assert run.columns == example.model.get_feature_names_out().tolist()
+    assert run.names == names(example.graphs)
+    assert run.columns == embedder.columns
     assert len(run.log()) == 5
+    assert repr(run) == (
+        f"Run({str(tmp_path / 'run')!r}: 42 graphs x 4 columns, 5 of 5 tiles finished)"
+    )
+    assert run.verify() == []
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("max_memory", [None, "20KB", 1])
+def test_rows_in_memory_depend_on_nothing_else(example, embedder, n_jobs, max_memory):
+    options = {"n_jobs": n_jobs, "max_memory": max_memory}
+    found = embed_graphs(embedder, iter(example.graphs[::-1]), **options)
+    np.testing.assert_array_equal(found[::-1], example.expected)
+    assert embed_graphs(embedder, []).shape == (0, 4)
 
 
 @pytest.mark.parametrize("address", ["memory://runs", "local://"])
-def test_a_bucket_works_by_the_same_code(example, make, tmp_path, counted, address):
+def test_a_bucket_works_by_the_same_code(example, embedder, tmp_path, address):
     pytest.importorskip("fsspec")
     where = f"{address}{tmp_path}/run"
-    found = make().fit_transform(example.graphs, run=where)
+    found = embed_into(where, embedder, example.graphs).rows()
     np.testing.assert_array_equal(found, example.expected)
-    assert len(counted) == 5
-    again = make().fit_transform(example.graphs, run=where)
-    np.testing.assert_array_equal(again, example.expected)
-    added = example.model.transform(example.new, run=where, add=True)
+    assert len(embedder.computed) == 40
+    np.testing.assert_array_equal(open_run(where).rows(), example.expected)
+    added = embed_into(where, embedder, example.new, add=True).rows()
     np.testing.assert_array_equal(added, example.expected_new)
-    assert len(counted) == 7
-    assert len(ddgk.open_run(where).log()) == 7
-    assert ddgk.DDGK.load(where).method_ == example.model.method_
+    assert len(embedder.computed) == 52
+    assert len(open_run(where).log()) == 7
+    assert open_run(where).verify() == []
+    assert load_parts(where)[1]["n_powers"] == 3
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {"symmetric": True},
-        {"baseline": "target"},
-        {"relation": "closeness"},
-        {"start": "glorot"},
-        {"relation": ["node_to_edges", "edge_to_nodes", "neighborhood"], "attention_size": 2},
-        {"sampled_above": 3, "samples": 8},
-    ],
-    ids=str,
-)
-def test_every_method_can_be_a_run(make, example, tmp_path, settings, monkeypatch):
-    monkeypatch.setattr("ddgk.tiling.LONGEST_SECONDS", 1e-9)  # one source a tile, where that can be
-    graphs = example.graphs[:12]
-    plain = make(**settings).fit_transform(graphs)
-    for _ in range(2):  # the second time from what the first has kept
-        found = make(**settings).fit_transform(graphs, run=tmp_path)
-        np.testing.assert_array_equal(found, plain)
-    loaded = ddgk.DDGK.load(tmp_path)
-    np.testing.assert_array_equal(loaded.transform(graphs[:2]), plain[:2])
-    whole = settings.get("symmetric") or settings.get("baseline") == "target"
-    assert ddgk.open_run(tmp_path).n_tiles == (2 if whole else 6)
+def test_a_finished_run_computes_and_changes_nothing(example, embedder, finished):
+    before = contents(finished)
+    found = embed_into(finished, embedder, example.graphs[::-1])
+    np.testing.assert_array_equal(found.rows(), example.expected[::-1])
+    assert found.names == names(example.graphs[::-1])
+    assert embedder.computed == []
+    assert contents(finished) == before
 
 
-def test_memory_for_a_few_rows_changes_no_bit(make, example, tmp_path):
-    found = make(max_memory="1KB").fit_transform(example.graphs, run=tmp_path)
+def test_only_missing_tiles_are_computed(example, embedder, finished):
+    kept = contents(finished / "rows")
+    (finished / "rows" / "000001.safetensors").unlink()
+    (finished / "rows" / "000003.safetensors").write_bytes(b"")  # as a power cut may leave it
+    (finished / "rows" / ".writing-000003.safetensors.abcd").write_bytes(b"half")
+    (finished / "run.log").write_bytes(b"")
+    assert 0.3 < open_run(finished).progress < 0.8
+    found = embed_into(finished, embedder, example.graphs).rows()
     np.testing.assert_array_equal(found, example.expected)
-    with pytest.raises(ParameterError, match="an amount such as '500MB', not 'much'"):
-        make(max_memory="much").fit_transform(example.graphs, run=tmp_path)
+    assert len(embedder.computed) == 16
+    now = contents(finished / "rows")
+    assert all(now[name] == content for name, content in kept.items())
 
 
-def test_a_finished_run_trains_nothing(make, example, tmp_path, counted, monkeypatch):
-    make().fit_transform(example.graphs, run=tmp_path)
-    before = contents(tmp_path)
-
-    def fails(*_, **__):
-        raise AssertionError("it trains")
-
-    monkeypatch.setattr("ddgk.divergence.train_encoders", fails)
-    monkeypatch.setattr(tiles, "_values", fails)
-    model = make()
-    np.testing.assert_array_equal(
-        model.fit_transform(example.graphs, run=tmp_path), example.expected
-    )
-    assert model.source_indices_.tolist() == example.model.source_indices_.tolist()
-    assert contents(tmp_path) == before
-    assert len(counted) == 5
+def test_planning_that_was_cut_off_begins_again(example, embedder, finished):
+    (finished / "manifest.json").unlink()
+    for path in (finished / "rows").iterdir():
+        path.unlink()
+    (finished / "targets" / "000000.safetensors").write_bytes(b"half")
+    found = embed_into(finished, embedder, example.graphs).rows()
+    np.testing.assert_array_equal(found, example.expected)
 
 
-def test_only_missing_tiles_are_computed(make, example, tmp_path, counted):
-    make().fit_transform(example.graphs, run=tmp_path)
-    kept = contents(tmp_path)
-    (tmp_path / "divergences" / "c.1.0.0").unlink()
-    (tmp_path / "divergences" / "c.3.0.0").write_bytes(b"")  # as a power cut may leave it
-    (tmp_path / "divergences" / ".writing-c.3.0.0.abcd").write_bytes(b"half")
-    (tmp_path / "run.log").write_bytes(b"")
-    counted.clear()
-    np.testing.assert_array_equal(
-        make().fit_transform(example.graphs, run=tmp_path), example.expected
-    )
-    assert sorted(counted) == [1, 3]
-    now = contents(tmp_path)
-    assert all(now[name] == kept[name] for name in kept if name.parent.name == "divergences")
-
-
-def test_planning_that_was_cut_off_begins_again(make, example, tmp_path):
-    make().fit_transform(example.graphs, run=tmp_path)
-    (tmp_path / "manifest.json").unlink()
-    for chunk in (tmp_path / "divergences").glob("c.*"):
-        chunk.unlink()
-    (tmp_path / "graphs" / "000000.safetensors").write_bytes(b"half")
-    np.testing.assert_array_equal(
-        make().fit_transform(example.graphs, run=tmp_path), example.expected
-    )
-
-
-def test_new_targets_cost_new_rows_only(make, example, tmp_path, counted):
-    make().fit_transform(example.graphs, run=tmp_path)
-    before = contents(tmp_path)
-    counted.clear()
+def test_added_graphs_cost_their_own_rows_only(example, embedder, finished):
+    before = contents(finished)
     both = [*example.new, *example.graphs[:3], example.new[0]]
     with pytest.raises(RunError, match=r"graph 0 \('random-100'\) is not among its 42.*add=True"):
-        example.model.transform(both, run=tmp_path)
-    assert contents(tmp_path) == before
-    found = example.model.transform(both, run=tmp_path, add=True)
+        embed_into(finished, embedder, both)
+    assert contents(finished) == before
+    found = embed_into(finished, embedder, iter(both), add=True).rows()
     np.testing.assert_array_equal(found[:12], example.expected_new)
     np.testing.assert_array_equal(found[12:15], example.expected[:3])
     np.testing.assert_array_equal(found[15], example.expected_new[0])
-    assert sorted(counted) == [5, 6]
-    counted.clear()
-    run = ddgk.open_run(tmp_path)
+    assert sorted(embedder.computed) == sorted(names(example.new))
+    run = open_run(finished)
     assert run.n_graphs == 42 + 13
     np.testing.assert_array_equal(run.rows(0, 42), example.expected)
     np.testing.assert_array_equal(run.rows(42, 54), example.expected_new)
-    # Both commands can be given again, and compute nothing.
-    example.model.transform(both, run=tmp_path, add=True)
-    make().fit_transform(example.graphs, run=tmp_path)
-    assert counted == []
-    assert ddgk.open_run(tmp_path).n_graphs == 55
+    embedder.computed.clear()  # both calls can be repeated, and compute nothing
+    embed_into(finished, embedder, both, add=True)
+    embed_into(finished, embedder, example.graphs)
+    assert embedder.computed == []
+    assert open_run(finished).n_graphs == 55
 
 
-def test_adding_that_was_cut_off_before_the_manifest_begins_again(make, example, tmp_path):
-    make().fit_transform(example.graphs, run=tmp_path)
-    manifest = (tmp_path / "manifest.json").read_bytes()
-    example.model.transform(example.new, run=tmp_path, add=True)
-    (tmp_path / "manifest.json").write_bytes(manifest)
-    np.testing.assert_array_equal(ddgk.open_run(tmp_path).rows(), example.expected)
-    again = example.model.transform(example.new, run=tmp_path, add=True)
+def test_adding_that_was_cut_off_before_the_manifest_begins_again(example, embedder, finished):
+    manifest = (finished / "manifest.json").read_bytes()
+    embed_into(finished, embedder, example.new, add=True)
+    (finished / "manifest.json").write_bytes(manifest)
+    np.testing.assert_array_equal(open_run(finished).rows(), example.expected)
+    again = embed_into(finished, embedder, example.new, add=True).rows()
     np.testing.assert_array_equal(again, example.expected_new)
 
 
-def test_without_a_seed_a_run_goes_on_with_its_own(make, example, tmp_path):
-    first = make(random_state=None).fit_transform(example.graphs, run=tmp_path)
-    again = make(random_state=None).fit_transform(example.graphs, run=tmp_path)
-    np.testing.assert_array_equal(again, first)
-
-
-def test_graphs_may_come_one_by_one(example, tmp_path, monkeypatch):
-    monkeypatch.setattr("ddgk.store.targets.GRAPHS_AT_ONCE", 10)
-    run = example.model.embed_into(tmp_path, iter(example.graphs))
-    assert (run.n_graphs, run.n_batches) == (42, 5)
-    np.testing.assert_array_equal(run.rows(), example.expected)
+def test_graphs_may_come_from_a_generator(example, embedder, tmp_path, monkeypatch):
+    monkeypatch.setattr("ddgk.embedding.targets.GRAPHS_AT_ONCE", 10)
+    run = embed_into(tmp_path, embedder, (graph for graph in example.graphs))
+    assert (run.n_graphs, len(run.indices)) == (42, 5)
     monkeypatch.setattr("ddgk.store.run.BYTES_AT_ONCE", 1)
     blocks = list(run.blocks())
     assert len(blocks) == 42
     np.testing.assert_array_equal(np.concatenate(blocks), example.expected)
-    assert run.names == [graph.name for graph in example.graphs]
+    assert run.names == names(example.graphs)
 
 
-def test_bad_graphs_are_named_before_anything_is_computed(example, tmp_path, counted):
-    with pytest.raises(LabelError, match="graph 2: it has no node labels"):
-        example.model.transform([*example.graphs[:2], ddgk.Graph(2, [(0, 1)])], run=tmp_path / "a")
-    strange = example.graphs[0].replace(node_labels=["?"] * example.graphs[0].n_nodes)
-    with pytest.raises(LabelError, match=r"graph 1 .*'\?'"):
-        example.model.transform([example.graphs[0], strange], run=tmp_path / "b")
+def test_what_cannot_be_kept_is_said_before_anything_is_computed(embedder, tmp_path):
     with pytest.raises(GraphError, match="this one is empty"):
-        example.model.transform([], run=tmp_path / "c")
-    assert counted == []
+        embed_into(tmp_path / "a", embedder, iter([]))
+    with pytest.raises(LabelError, match="no file can hold"):
+        embed_into(tmp_path / "b", embedder, [Graph(1, [], node_labels=[object()])])
     assert not list(tmp_path.rglob("manifest.json"))
 
 
-def test_joblib_backends_compute_tiles(make, example, tmp_path):
-    with joblib.parallel_config("loky", n_jobs=1):
-        found = make(n_jobs=None).fit_transform(example.graphs, run=tmp_path)
-    np.testing.assert_array_equal(found, example.expected)
-
-
-def failing(monkeypatch, broken):
-    """Let some tiles fail as often as is said."""
-    left = dict(broken)
-    values = tiles._values
-
-    def fails(place, tile, max_memory):
-        if left.get(tile.number, 0) > 0:
-            left[tile.number] -= 1
-            raise MemoryError("no memory today")
-        return values(place, tile, max_memory)
-
-    monkeypatch.setattr(tiles, "_values", fails)
-
-
-def test_a_failed_tile_is_tried_again(make, example, tmp_path, monkeypatch):
-    failing(monkeypatch, {0: 1, 2: 2})
-    np.testing.assert_array_equal(
-        make().fit_transform(example.graphs, run=tmp_path), example.expected
-    )
-    from ddgk.store.inspection import begun_again
-
-    assert begun_again(ddgk.open_run(tmp_path)) == {0: 2, 2: 3}
-
-
-def test_a_tile_that_keeps_failing_is_named_and_the_rest_is_kept(
-    make, example, tmp_path, monkeypatch
-):
-    with monkeypatch.context() as patch:
-        failing(patch, {2: 99})
-        with pytest.raises(TileError) as caught:
-            make().fit_transform(example.graphs, run=tmp_path)
+@pytest.mark.parametrize("in_a_run", [False, True])
+def test_a_failure_names_the_graph(example, in_a_run, tmp_path):
+    embedder = DegreeEmbedder()
+    embedder.failing["random-9"] = 99
+    with pytest.raises(TileError) as caught:
+        if in_a_run:
+            embed_into(tmp_path, embedder, example.graphs)
+        else:
+            embed_graphs(embedder, example.graphs)
     said = str(caught.value)
-    assert "tile 2 (8 targets of " in said
-    assert "MemoryError: no memory today. 4 of 5 tiles are kept in" in said
-    assert "random-" in said
-    np.testing.assert_array_equal(
-        make().fit_transform(example.graphs, run=tmp_path), example.expected
-    )
+    assert "graph 9 ('random-9'): MemoryError: no memory today" in said
+    if in_a_run:
+        assert "failed: graph 9" in said
+        assert "4 of 5 tiles are kept in" in said
+        embedder.failing["random-9"] = 0
+        found = embed_into(tmp_path, embedder, example.graphs).rows()
+        np.testing.assert_array_equal(found, example.expected)
 
 
-def test_many_failures_end_the_run_early(make, example, tmp_path, monkeypatch):
+def test_a_tile_that_failed_is_tried_again(example, embedder, tmp_path):
+    # Its tile fails together with the others, alone, and then no more.
+    embedder.failing.update({"random-9": 2, "random-30": 3})
+    found = embed_into(tmp_path, embedder, example.graphs).rows()
+    np.testing.assert_array_equal(found, example.expected)
+    assert set(begun_again(open_run(tmp_path)).values()) == {2}
+
+
+def test_many_failures_end_the_run_early(example, embedder, tmp_path, monkeypatch):
     monkeypatch.setattr(runs, "MOST_FAILURES", 2)
-    failing(monkeypatch, dict.fromkeys(range(5), 99))
+    embedder.failing.update(dict.fromkeys(names(example.graphs), 99))
     with pytest.raises(TileError, match=r"and 1 other tiles.*0 of 5 tiles are kept"):
-        make().fit_transform(example.graphs, run=tmp_path)
+        embed_into(tmp_path, embedder, example.graphs)
 
 
-def test_an_error_that_would_come_again_is_not_tried_again(make, example, tmp_path, monkeypatch):
-    def diverges(*_):
-        raise NonFiniteLossError("graph 7 diverged; lower rate")
-
-    monkeypatch.setattr(tiles, "_values", diverges)
-    with pytest.raises(TileError, match="graph 7 diverged; lower rate"):
-        make().fit_transform(example.graphs, run=tmp_path)
-    from ddgk.store.inspection import begun_again
-
-    assert begun_again(ddgk.open_run(tmp_path)) == {}
+def test_an_error_that_would_come_again_is_not_tried_again(example, tmp_path):
+    with pytest.raises(TileError, match=r"graph \d+ .*13 nodes are unlucky"):
+        embed_into(tmp_path, DegreeEmbedder(n_powers=13), example.graphs)
+    assert begun_again(open_run(tmp_path)) == {}
+    unlucky = [Graph(13, [(0, 1)], name="g")]
+    with pytest.raises(GraphError, match="graph 0 .*13 nodes are unlucky"):
+        embed_graphs(DegreeEmbedder(n_powers=13), unlucky)
 
 
-def test_if_busy(make, example, tmp_path):
-    with pytest.raises(ParameterError, match="if_busy must be one of 'wait', 'share', 'fail'"):
-        make().fit_transform(example.graphs, run=tmp_path / "x", if_busy="hurry")
+def test_rows_that_are_not_finite_are_refused(example):
+    class Diverging(DegreeEmbedder):
+        def rows(self, graphs, positions):
+            return super().rows(graphs, positions) * np.nan
+
+    with pytest.raises(NonFiniteLossError, match="graph 2 .*row is not finite"):
+        embed_graphs(Diverging(), [*example.graphs[:2], Graph(14, [], name="largest")])
 
 
-def test_a_stop_is_told_with_what_is_kept(make, example, tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"if_busy": "hurry"}, "if_busy must be one of 'wait', 'share', 'fail'"),
+        ({"n_jobs": 0}, "n_jobs must be a whole number other than 0"),
+        ({"n_jobs": True}, "n_jobs must be"),
+        ({"n_jobs": "x"}, "n_jobs must be"),
+        ({"max_memory": "xx"}, "an amount such as '500MB', not 'xx'"),
+        ({"max_memory": 0}, "an amount such as"),
+        ({"max_memory": True}, "an amount such as"),
+    ],
+)
+def test_options_are_validated(example, embedder, tmp_path, options, message):
+    with pytest.raises(ParameterError, match=message):
+        embed_into(tmp_path / "run", embedder, example.graphs, **options)
+    assert not (tmp_path / "run").exists()
+    if "if_busy" not in options:
+        with pytest.raises(ParameterError, match=message):
+            embed_graphs(embedder, example.graphs, **options)
+
+
+def test_a_stop_is_told_with_what_is_kept(example, embedder, tmp_path, monkeypatch):
     """Ctrl-C comes while a tile is computed: that one is still kept."""
-    values = tiles._values
     computing = threading.Event()
 
-    def slow(place, tile, max_memory):
-        found = values(place, tile, max_memory)
-        computing.set()
-        return found
+    class Slow(DegreeEmbedder):
+        def rows(self, graphs, positions):
+            found = super().rows(graphs, positions)
+            computing.set()
+            return found
 
     def interrupted(*_, **__):
         computing.wait(60)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tiles, "_values", slow)
-    monkeypatch.setattr("ddgk.embedding.workers.wait", interrupted)
-    with pytest.raises(runs.RunStopped, match="1 of 5 tiles are kept in"):
-        make().fit_transform(example.graphs, run=tmp_path)
-    monkeypatch.undo()
-    np.testing.assert_array_equal(
-        make().fit_transform(example.graphs, run=tmp_path), example.expected
-    )
+    with monkeypatch.context() as patch:
+        patch.setattr("ddgk.embedding.workers.wait", interrupted)
+        with pytest.raises(RunStopped, match="1 of 5 tiles are kept in"):
+            embed_into(tmp_path, Slow(), example.graphs)
+    found = embed_into(tmp_path, embedder, example.graphs).rows()
+    np.testing.assert_array_equal(found, example.expected)
 
 
-def test_progress_counts_tiles(make, example, tmp_path, capsys, monkeypatch):
-    make(verbose=True).fit_transform(example.graphs, run=tmp_path / "a")
-    assert "Scoring: 5 of 5 tiles, 120 pairs in " in capsys.readouterr().err
+def test_progress_counts_graphs(example, embedder, tmp_path, capsys, monkeypatch):
+    embed_into(tmp_path / "a", embedder, example.graphs, verbose=True)
+    assert "Embedding: 40 of 40 graphs in " in capsys.readouterr().err
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
-    make(verbose=True).fit_transform(example.graphs, run=tmp_path / "b")
-    shown = capsys.readouterr().err
-    assert "5/5 tiles" in shown
-    assert "pairs/s" in shown
+    embed_into(tmp_path / "b", embedder, example.graphs, verbose=True)
+    assert "40/40 graphs" in capsys.readouterr().err
 
 
-def test_who_began_before_targets_were_added_can_go_on(make, example, tmp_path):
-    make().fit_transform(example.graphs, run=tmp_path)
-    before = ddgk.open_run(tmp_path).manifest.token
-    example.model.transform(example.new, run=tmp_path, add=True)
-    (tmp_path / "divergences" / "c.0.0.0").unlink()
-    how = {"address": str(tmp_path), "max_memory": 10**9}
-    assert tiles.attempt_tile(0, token=before, **how).state == "computed"
-    assert tiles.attempt_tile(0, token=before, **how).state == "stored"
-    for strange in ("0123:1", f"{before}9"):
-        report = tiles.attempt_tile(0, token=strange, **how)
-        assert report.state == "failed"
-        assert "finds another run at" in report.error
-    report = tiles.attempt_tile(0, token=before, address=str(tmp_path / "x"), max_memory=1)
-    assert "finds no run at" in report.error
-    tiles.forget_opened()
+def test_a_worker_elsewhere_opens_the_run_by_itself(example, embedder, finished, tmp_path):
+    before = open_run(finished).manifest.token
+    embed_into(finished, embedder, example.new, add=True)
+    (finished / "rows" / "000000.safetensors").unlink()
+    how = {"address": str(finished), "max_memory": 10**9, "kind": DegreeEmbedder}
+    # Graphs that were added since do not matter.
+    assert attempt_elsewhere(0, token=before, **how).state == "computed"
+    assert attempt_elsewhere(0, token=before, **how).state == "stored"
+    for other in ("0123:1", f"{before}9"):
+        assert "finds another run at" in attempt_elsewhere(0, token=other, **how).error
+    how["address"] = str(tmp_path / "x")
+    assert "finds no run at" in attempt_elsewhere(0, token=before, **how).error
+    np.testing.assert_array_equal(open_run(finished).rows(0, 42), example.expected)
 
 
-def test_no_files_stay_open(make, example, tmp_path):
+def test_no_files_stay_open(example, embedder, tmp_path):
+    from ddgk.embedding import tiles
     from ddgk.store import locks
 
-    make().fit_transform(example.graphs, run=tmp_path)
+    tiles._opened.clear()
+    embed_into(tmp_path, embedder, example.graphs)
     assert locks._handles == {}
-    with Locks(ddgk.open_run(tmp_path).folder) as held:
+    with Locks(open_run(tmp_path).folder) as held:
         assert held.take(WHOLE_RUN)
+
+
+def test_a_model_is_trained_once(example, tmp_path):
+    trained = []
+
+    def train():
+        trained.append(DegreeEmbedder(n_powers=2))
+        return trained[-1]
+
+    settings = {"seed": 7, "rates": (0.1, 0.2)}
+    first = train_into(tmp_path, settings, train, DegreeEmbedder)
+    again = train_into(tmp_path, settings, train, DegreeEmbedder)
+    assert (len(trained), again.identity) == (1, first.identity)
+    assert stored_settings(tmp_path) == {"seed": 7, "rates": [0.1, 0.2]}
+    assert stored_settings(tmp_path / "none") is None
+    with pytest.raises(RunError, match="another configuration: seed is 7 there and 8 here"):
+        train_into(tmp_path, settings | {"seed": 8}, train, DegreeEmbedder)
+    embed_into(tmp_path, again, example.graphs)
+    (tmp_path / "model.safetensors").unlink()  # it is trained again, and tiles are kept
+    third = train_into(tmp_path, settings, train, DegreeEmbedder)
+    assert len(trained) == 2
+    embed_into(tmp_path, third, example.graphs)
+    assert third.computed == []
+    assert open_run(tmp_path).verify() == []

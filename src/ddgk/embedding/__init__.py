@@ -1,8 +1,18 @@
-"""The M x N grid: in memory, or in a run folder that survives."""
+"""Rows of many graphs: tiles, workers, progress, and runs that can be resumed."""
 
 from __future__ import annotations
 
-from ddgk.embedding.grid import embed
+from ddgk.embedding.embedder import Embedder
+from ddgk.embedding.memory import embed_graphs
 from ddgk.embedding.progress import progress
+from ddgk.embedding.runs import RunStopped, embed_into, stored_settings, train_into
 
-__all__ = ["embed", "progress"]
+__all__ = [
+    "Embedder",
+    "RunStopped",
+    "embed_graphs",
+    "embed_into",
+    "progress",
+    "stored_settings",
+    "train_into",
+]

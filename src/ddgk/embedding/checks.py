@@ -1,67 +1,88 @@
-"""Is this the run that is meant? What differs is named, and nothing is touched."""
+"""Validation of the parameters that say how rows are computed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib.metadata import version
+import re
+from collections.abc import Sequence
 from typing import Any
 
-from ddgk.errors import RunError
-from ddgk.method import BEFORE
-from ddgk.store.files import Folder
-from ddgk.store.manifest import Manifest
-from ddgk.store.run import Run
+import numpy as np
+
+from ddgk.errors import ParameterError, shown
+
+UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
+MEMORY = "1GB"
+IF_BUSY = ("wait", "share", "fail")
 
 
-def refuse_other_identity(folder: Folder, there: dict[str, Any], here: dict[str, Any]) -> None:
-    """Refuse a run of another configuration; both as `identify_model` returns them."""
-    differences = list(_differences(there, here))
-    if differences:
-        raise RunError(
-            f"{folder.address} is a run of another configuration: {'; '.join(differences)}. Give "
-            "the same options and graphs to continue it, or name a new folder"
+def check_count(name: str, value: Any, least: int = 1, most: int | None = None) -> int:
+    """Return a parameter that must be a whole number.
+
+    >>> check_count("n_sources", 16)
+    16
+    >>> check_count("n_sources", True)
+    Traceback (most recent call last):
+    ...
+    ddgk.errors.ParameterError: n_sources must be a whole number of at least 1, not True
+    """
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool | np.bool_)
+    if not whole or value < least or (most is not None and value > most):
+        bound = f"of at least {least}" if most is None else f"from {least} to {most}"
+        raise ParameterError(f"{name} must be a whole number {bound}, not {shown(repr(value))}")
+    return int(value)
+
+
+def check_n_jobs(n_jobs: Any) -> int:
+    """Return the number of threads that n_jobs asks for, as in scikit-learn.
+
+    None: 1, or what joblib's setting says. -1: all processors.
+
+    >>> check_n_jobs(None), check_n_jobs(2)
+    (1, 2)
+    >>> check_n_jobs(0)
+    Traceback (most recent call last):
+    ...
+    ddgk.errors.ParameterError: n_jobs must be a whole number other than 0, or None, not 0
+    """
+    whole = isinstance(n_jobs, int | np.integer) and not isinstance(n_jobs, bool | np.bool_)
+    if n_jobs is not None and (not whole or n_jobs == 0):
+        raise ParameterError(
+            f"n_jobs must be a whole number other than 0, or None, not {shown(repr(n_jobs))}"
         )
+    from joblib import effective_n_jobs, parallel_config
+
+    # Of joblib's backends only the number of its threads is asked for, never a cluster's workers.
+    if n_jobs is None:
+        return max(1, int(effective_n_jobs(None)))
+    with parallel_config("threading"):
+        return max(1, int(effective_n_jobs(int(n_jobs))))
 
 
-def _differences(there: dict[str, Any], here: dict[str, Any]) -> Iterator[str]:
-    for name, value in here.items():
-        theirs = there.get(name)
-        if name == "method" and isinstance(theirs, dict):
-            theirs = BEFORE | theirs
-        if theirs == value:
-            continue
-        if name == "method" and isinstance(theirs, dict):
-            for key in value:
-                if theirs.get(key) != value[key]:
-                    yield f"{key} is {theirs.get(key)!r} there and {value[key]!r} here"
-        elif name == "sources" and isinstance(theirs, list):
-            yield (
-                "the sources are other graphs"
-                if len(theirs) == len(value)
-                else f"there are {len(theirs)} sources there and {len(value)} here"
-            )
-        elif name == "unseen_labels":
-            yield f"unseen_labels is {theirs!r} there and {value!r} here"
-        else:
-            yield f"the {name} differ" if name.endswith("s") else f"the {name} differs"
+def parse_memory(amount: Any) -> int:
+    """Return an amount of memory in bytes; None: 1 GB.
 
-
-def refuse_other_engine(folder: Folder, manifest: Manifest, engine: str, device: str) -> None:
-    """Refuse to mix rows of two engines in one grid."""
-    here = {"name": engine, "device": device}
-    if manifest.engine != here:
-        theirs = f"{manifest.engine.get('name')} on {manifest.engine.get('device')}"
-        raise RunError(
-            f"{folder.address} was begun with the engine {theirs}, and this is {engine} on "
-            f"{device}; engines round differently: continue with that one, or name a new folder"
+    >>> parse_memory("1.5GB"), parse_memory(2000), parse_memory(None)
+    (1500000000, 2000, 1000000000)
+    >>> parse_memory("xx")
+    Traceback (most recent call last):
+    ...
+    ddgk.errors.ParameterError: max_memory must be an amount such as '500MB', not 'xx'
+    """
+    text = MEMORY if amount is None else str(amount)
+    found = re.fullmatch(
+        r"\s*([0-9]{1,18}(?:\.[0-9]{1,18})?)\s*([KMGT]?)B?\s*", text, re.IGNORECASE | re.ASCII
+    )
+    n_bytes = 0 if found is None else int(float(found[1]) * UNITS[found[2].upper()])
+    if isinstance(amount, bool) or n_bytes < 1:
+        raise ParameterError(
+            f"max_memory must be an amount such as '500MB', not {shown(repr(amount))}"
         )
+    return n_bytes
 
 
-def refuse_other_version(run: Run) -> None:
-    """Refuse to mix rows of two versions in one grid."""
-    theirs, ours = run.manifest.versions.get("ddgk"), version("ddgk")
-    if theirs != ours:
-        raise RunError(
-            f"{run.address} was begun by ddgk {theirs}, and this is {ours}, which may round "
-            "differently; finish it with that version, or name a new folder"
-        )
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return a parameter that must be one of some words."""
+    if value not in choices:
+        listed = ", ".join(map(repr, choices))
+        raise ParameterError(f"{name} must be one of {listed}, not {shown(repr(value))}")
+    return str(value)

@@ -1,159 +1,168 @@
-"""What is done and how long it will take, for who watches."""
+"""Progress: a bar on a terminal, a line every few seconds in a log or a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from threading import Timer
+from threading import Event, Lock, Thread
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+Advance = Callable[..., None]
 
-from ddgk.store.run import Run
-
-Advance = Callable[[int], None]
-
-
-@contextmanager
-def progress(
-    what: str, total: int, unit: str, verbose: bool, *, patience: float = 0.0
-) -> Iterator[Advance]:
-    """Show a bar with what is done and the time left, if it is wanted.
-
-    Where nobody can watch a bar move, in a log file or a notebook's output, a line at the end says
-    what was done. patience: seconds below which nothing is shown.
-    """
-    if not verbose:
-        yield lambda _: None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        began = perf_counter()
-        done = 0
-
-        def count(more: int) -> None:
-            nonlocal done
-            done += more
-
-        yield count
-        spent = perf_counter() - began
-        if spent >= patience:
-            console.print(f"{what}: {done} {unit} in {spent:.1f} s")
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn(unit),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    bar = Progress(*columns, console=console)
-    task = bar.add_task(what, total=total)
-    later = Timer(patience, bar.start)
-    later.start()
-    try:
-        yield lambda done: bar.advance(task, done)
-    finally:
-        later.cancel()
-        later.join()  # a bar that is just being started must not be stopped before
-        bar.stop()
+LINE_EVERY = 5.0  # seconds
 
 
 def tell(text: str) -> None:
-    """Say something to who watches."""
+    """Print a line to stderr."""
     from rich.console import Console
 
     Console(stderr=True).print(text, soft_wrap=True, highlight=False, markup=False)
 
 
-class TileProgress:
-    """Counts tiles: a bar with tiles, pairs a second and the time left, or a line at the end.
+@contextmanager
+def progress(
+    what: str,
+    total: int,
+    unit: str,
+    verbose: bool,
+    *,
+    patience: float = 0.0,
+    done: int = 0,
+    work: float | None = None,
+    work_done: float = 0.0,
+) -> Iterator[Advance]:
+    """Show progress while the block runs, with the time left.
 
-    seconds: what every tile is estimated to take; finished: those that were there.
+    Parameters
+    ----------
+    what, unit : str
+        What is done, and what is counted.
+    total, done : int
+        How many there are, and how many were done before.
+    verbose : bool
+        Whether to show anything.
+    patience : float
+        Seconds during which nothing is shown.
+    work, work_done : float, optional
+        Total cost, and the cost of what was done before, where units differ in cost.
+
+    Yields
+    ------
+    advance : callable
+        ``advance(count)``, or ``advance(count, cost)``; threads may call it.
+
+    Examples
+    --------
+    >>> from ddgk.embedding import progress
+    >>> with progress("Reading", 3, "files", verbose=False) as advance:
+    ...     advance(1)
     """
+    if not verbose:
+        yield lambda *_: None
+        return
+    from rich.console import Console
 
-    def __init__(self, run: Run, seconds: NDArray[np.float64], finished: set[int]) -> None:
-        self.n_tiles, self.n_done = run.n_tiles, len(finished)
-        self._plan, self._seconds = run.manifest.plan, seconds
-        self._left = float(seconds.sum() - seconds[sorted(finished)].sum())
-        self._n_pairs = 0
-        self._began = perf_counter()
-        self._bar: tuple[Any, Any] | None = None
+    console = Console(stderr=True)
+    state = _State(what, total, unit, done, float(total) if work is None else work, work_done)
+    with (_bar if console.is_terminal else _lines)(console, state, patience):
+        yield state.advance
 
-    def advance(self, tile: int) -> None:
-        """Count a tile, whoever computed it."""
-        self.n_done += 1
-        self._n_pairs += self._plan.tile(tile).n_pairs
-        self._left -= self._seconds[tile]
-        if self._bar is not None:
-            bar, task = self._bar
-            speed = self._n_pairs / max(1e-9, perf_counter() - self._began)
-            bar.update(
-                task,
-                completed=self._seconds.sum() - self._left,
-                done=self.n_done,
-                speed=f"{speed:.0f} pairs/s",
-            )
 
-    @contextmanager
-    def shown(self, verbose: bool) -> Iterator[TileProgress]:
-        """Show the bar while the block runs, if it is wanted and somebody can watch it."""
-        if not verbose:
-            yield self
+class _State:
+    """Counts what is done, and estimates the time left."""
+
+    def __init__(
+        self, what: str, total: int, unit: str, done: int, work: float, work_done: float
+    ) -> None:
+        self.what, self.total, self.unit, self.work = what, total, unit, work
+        self.done, self.already = done, done
+        self.work_done = self.work_before = work_done if work_done else float(done)
+        self.began = perf_counter()
+        self._guard = Lock()
+
+    def advance(self, count: int, cost: float | None = None) -> None:
+        with self._guard:
+            self.done += count
+            self.work_done += count if cost is None else cost
+
+    @property
+    def elapsed(self) -> float:
+        return perf_counter() - self.began
+
+    def line(self) -> str:
+        """Describe the state, with the time left if it can be estimated."""
+        spent = self.work_done - self.work_before
+        left = self.elapsed * (self.work - self.work_done) / spent if spent > 0 else None
+        about = "" if left is None else f", about {_duration(max(0.0, left))} left"
+        counted = f"{self.what}: {self.done} of {self.total} {self.unit}"
+        return f"{counted} after {_duration(self.elapsed)}{about}"
+
+
+def _duration(seconds: float) -> str:
+    """Return seconds as people write them.
+
+    >>> _duration(4.21), _duration(75), _duration(7300)
+    ('4.2 s', '1 min 15 s', '2 h 1 min')
+    """
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+@contextmanager
+def _lines(console: Any, state: _State, patience: float) -> Iterator[None]:
+    """Print a line every few seconds, and one at the end."""
+    ended = Event()
+
+    def watch() -> None:
+        wait = max(patience, LINE_EVERY)
+        while not ended.wait(wait):
+            console.print(state.line(), soft_wrap=True, highlight=False, markup=False)
+            wait = LINE_EVERY
+
+    thread = Thread(target=watch, name="ddgk-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+        if state.elapsed >= patience:
+            now = f"{state.done - state.already} of {state.total} {state.unit}"
+            text = f"{state.what}: {now} in {_duration(state.elapsed)}"
+            console.print(text, soft_wrap=True, highlight=False, markup=False)
+
+
+@contextmanager
+def _bar(console: Any, state: _State, patience: float) -> Iterator[None]:
+    """Draw a bar, refreshed until the end."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
+    bar = Progress(*columns, TimeElapsedColumn(), console=console)
+    task = bar.add_task(state.what, total=max(state.work, 1e-9), text="")
+    ended = Event()
+
+    def refresh() -> None:
+        about = state.line().partition(" after ")[2].partition(", ")[2]
+        text = f"{state.done}/{state.total} {state.unit} {about}"
+        bar.update(task, completed=state.work_done, text=text)
+
+    def watch() -> None:
+        if ended.wait(patience):
             return
-        from rich.console import Console
+        bar.start()
+        while not ended.wait(0.2):
+            refresh()
+        refresh()
+        bar.stop()
 
-        console = Console(stderr=True)
-        if console.is_terminal:
-            with self._drawn(console):
-                yield self
-            return
-        already = self.n_done
-        yield self
-        took = perf_counter() - self._began
-        tell(
-            f"Scoring: {self.n_done - already} of {self.n_tiles} tiles, {self._n_pairs} pairs "
-            f"in {took:.1f} s"
-        )
-
-    @contextmanager
-    def _drawn(self, console: Any) -> Iterator[None]:
-        from rich.progress import (
-            BarColumn,
-            Progress,
-            TextColumn,
-            TimeElapsedColumn,
-            TimeRemainingColumn,
-        )
-
-        columns = (
-            TextColumn("Scoring"),
-            BarColumn(),
-            TextColumn("{task.fields[done]}/" + str(self.n_tiles) + " tiles"),
-            TextColumn("{task.fields[speed]}"),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-        )
-        total = float(self._seconds.sum())
-        # A few tiles may lie minutes back, so the estimate looks at more than the last half minute.
-        with Progress(*columns, console=console, speed_estimate_period=600) as bar:
-            task = bar.add_task("", total=total, done=self.n_done, speed="")
-            bar.update(task, completed=total - self._left)
-            self._bar = bar, task
-            yield
-        self._bar = None
+    thread = Thread(target=watch, name="ddgk-progress", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()

@@ -1,4 +1,4 @@
-"""A run from its folder to its last tile: begun or continued, shared, stopped, failures named."""
+"""Runs: begun or resumed, shared between processes, stopped, and their failures reported."""
 
 from __future__ import annotations
 
@@ -7,236 +7,300 @@ import platform
 import secrets
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, TypeVar
 
-from ddgk.columns import reported_channels, source_columns
-from ddgk.embedding.checks import (
-    refuse_other_engine,
-    refuse_other_identity,
-    refuse_other_version,
-)
-from ddgk.embedding.progress import TileProgress, tell
-from ddgk.embedding.tiles import Report, attempt_tile, forget_opened
-from ddgk.embedding.workers import RETRIES, choose_pool
-from ddgk.errors import BusyError, ClusterError, ParameterError, TileError
+from ddgk.embedding.checks import IF_BUSY, check_choice, check_n_jobs, parse_memory
+from ddgk.embedding.embedder import Embedder
+from ddgk.embedding.progress import progress, tell
+from ddgk.embedding.targets import place_targets, with_model
+from ddgk.embedding.tiles import Report, Workplace, attempt_elsewhere
+from ddgk.embedding.workers import RETRIES, connected, in_threads, on_dask
+from ddgk.errors import BusyError, ClusterError, ModelFileError, RunError, TileError, shown
 from ddgk.graphs.graph import Graph
-from ddgk.store.files import Folder, LocalFolder, open_folder
+from ddgk.store.files import TEMPORARY, Folder, LocalFolder, open_folder
+from ddgk.store.locks import NAME as LOCK
 from ddgk.store.locks import PLANNING, WHOLE_RUN, Locks
+from ddgk.store.manifest import NAME as MANIFEST
 from ddgk.store.manifest import Manifest, read_manifest
-from ddgk.store.models import StoredModel, identify_model
-from ddgk.store.run import MODEL, Run, read_model, write_model
-from ddgk.store.targets import place_targets, refuse_foreign
-from ddgk.tiling import choose_shape
+from ddgk.store.models import KIND as MODEL_KIND
+from ddgk.store.models import MODEL, MOST_BYTES, model_from
+from ddgk.store.run import LOG, ROWS, Run
+from ddgk.store.sealed import pack, seal_json, unseal_json
 
-IF_BUSY = ("wait", "share", "fail")
-MOST_FAILURES = 5  # tiles that fail for good before the rest is not tried
-PACKAGES = ("ddgk", "numpy", "scipy", "numba", "zarr")
+SETTINGS = "settings.json"  # what a model in the folder is, or is going to be, trained with
+MOST_FAILURES = 5  # tiles that fail for good before the others are not tried
+PACKAGES = ("ddgk", "numpy", "scipy", "numba")
 
-
-@dataclass(frozen=True)
-class Setting:
-    """How a run is computed; none of it changes a result but the engine.
-
-    if_busy: what to do when another process is at it. add: take graphs that the run does not have.
-    """
-
-    engine: str
-    device: str
-    n_jobs: int | None
-    max_memory: int
-    if_busy: str = "wait"
-    add: bool = False
-    verbose: bool = False
-
-    def __post_init__(self) -> None:
-        if self.if_busy not in IF_BUSY:
-            listed = ", ".join(map(repr, IF_BUSY))
-            raise ParameterError(f"if_busy must be one of {listed}, not {self.if_busy!r}")
+Model = TypeVar("Model", bound=Embedder)
+Path = str | os.PathLike[str]
 
 
 class RunStopped(KeyboardInterrupt):
-    """Ctrl-C during a run; says what is kept."""
+    """Ctrl-C during a run; the message says what is kept."""
 
 
 def embed_into(
-    where: str | os.PathLike[str],
-    model: StoredModel,
-    parameters: dict[str, Any],
+    run: Path,
+    embedder: Embedder,
     graphs: Iterable[Graph],
-    setting: Setting,
+    *,
+    add: bool = False,
+    if_busy: str = "wait",
+    n_jobs: int | None = None,
+    max_memory: str | int | None = None,
+    cluster: Any = None,
+    verbose: bool = False,
 ) -> Run:
-    """Embed graphs into a run folder; return the run, opened at the rows of these graphs.
+    """Compute the rows of graphs into a run folder; finished tiles are kept.
 
-    What is there is kept. A row depends on its target and the sources alone, so it has the same
-    bits as without a run, whatever the tiles and whoever computed them.
+    Parameters
+    ----------
+    run : str or path
+        The folder, or an address such as s3://bucket/run.
+    embedder : Embedder
+    graphs : iterable of Graph
+        Read once, and not held in memory together.
+    add : bool
+        Let a run that exists take graphs it does not have.
+    if_busy : {"wait", "share", "fail"}
+        When another process works on the run: wait for it, compute other tiles of it meanwhile,
+        or raise `BusyError`.
+    n_jobs : int or None
+        Threads; -1 for all processors.
+    max_memory : str, int or None
+        Memory of each worker for the tile that it computes, such as "500MB"; None: "1GB".
+    cluster : str or distributed.Client, optional
+        A Dask scheduler, whose workers compute the tiles.
+    verbose : bool
+        Show progress.
+
+    Returns
+    -------
+    Run
+        Its rows are those of these graphs, in this order.
     """
-    folder = open_folder(where)
-    with opened_locks(folder) as locks:
-        with _planning(locks, folder, setting.if_busy):
-            manifest = read_manifest(folder)
-            if manifest is not None:
-                refuse_other_identity(folder, manifest.identity, identify_model(model))
-                refuse_other_engine(folder, manifest, setting.engine, setting.device)
-            else:
-                refuse_foreign(folder)
-            if not folder.has(MODEL):
-                write_model(folder, model, parameters)
-            begun = folder if manifest is None else Run(folder, manifest)
-            begin = partial(_begin, model, setting)
-            run = place_targets(begun, begin, graphs, model.reader, add=setting.add)
-        if len(run.finished) < run.n_tiles:
-            refuse_other_version(run)
-            with _whole_run(locks, run, setting):
-                compute(run, setting)
-    return run
+    check_choice("if_busy", if_busy, IF_BUSY)
+    n_threads, n_bytes = check_n_jobs(n_jobs), parse_memory(max_memory)
+    folder = open_folder(run)
+    with connected(cluster) as client, _opened_locks(folder) as locks:
+        with _planning(locks, folder, if_busy):
+            manifest, existing = _begun(folder, embedder)
+            placed = place_targets(
+                folder,
+                manifest,
+                graphs,
+                embedder,
+                existing=existing,
+                add=add,
+                max_memory=n_bytes,
+            )
+        if len(placed.finished) < placed.n_tiles:
+            _refuse_other_version(placed)
+            with _whole_run(locks, placed, if_busy, verbose):
+                if client is None:
+                    work = Workplace(placed, embedder, locks, n_bytes).attempt
+                    compute(placed, partial(in_threads, n_threads, work), verbose)
+                else:
+                    elsewhere = partial(
+                        attempt_elsewhere,
+                        address=placed.address,
+                        token=placed.manifest.token,
+                        kind=type(embedder),
+                        max_memory=n_bytes,
+                    )
+                    compute(placed, partial(on_dask, client, elsewhere), verbose)
+    return placed
 
 
-def keep_model(
-    where: str | os.PathLike[str],
-    expected: dict[str, Any],
-    train: Callable[[], StoredModel],
-    parameters: dict[str, Any],
-    if_busy: str,
-) -> StoredModel:
-    """Return the model of a run folder, or train it and put it there.
+def train_into(
+    run: Path,
+    settings: Mapping[str, Any],
+    train: Callable[[], Model],
+    kind: type[Model],
+    *,
+    if_busy: str = "wait",
+) -> Model:
+    """Return the model of a run folder, or train it and keep it there.
 
-    expected: the parts of `identify_model` that are known before training; a folder of another
-    configuration is refused.
+    Parameters
+    ----------
+    run : str or path
+    settings : JSON object
+        Everything known before training that changes a row: a folder with other settings is
+        refused, and the message names the ones that differ.
+    train : callable
+        Returns the model; not called if it is in the folder.
+    kind : type
+        The class of the model, whose `from_parts` reads it.
+    if_busy : {"wait", "share", "fail"}
+        "wait" and "share" wait for another process that trains it.
     """
-    folder = open_folder(where)
-    with opened_locks(folder) as locks, _planning(locks, folder, if_busy):
+    check_choice("if_busy", if_busy, IF_BUSY)
+    folder = open_folder(run)
+    with _opened_locks(folder) as locks, _planning(locks, folder, if_busy):
         manifest = read_manifest(folder)
         if manifest is None:
-            refuse_foreign(folder)
+            _refuse_foreign(folder)
+        sealed = seal_json("settings", settings)
+        there = stored_settings(run)
+        if there is not None:
+            _refuse_other_settings(folder, there, unseal_json("settings", sealed))
+            if folder.has(MODEL):
+                return _stored_model(folder, manifest, kind)
         else:
-            refuse_other_identity(folder, manifest.identity, expected)
-        found = read_model(folder)
-        if found is not None:
-            refuse_other_identity(folder, identify_model(found[0]), expected)
-            return found[0]
+            folder.write(SETTINGS, sealed)
         model = train()
         if manifest is not None:
-            refuse_other_identity(folder, manifest.identity, identify_model(model))
-        write_model(folder, model, parameters)
+            _refuse_other_embedder(folder, manifest, model)
+        _write_model(folder, manifest, model)
         return model
 
 
-def stored_seed(where: str | os.PathLike[str]) -> int | None:
-    """Return the seed that a run was begun with, or None where there is no run yet."""
-    folder = open_folder(where)
+def stored_settings(run: Path) -> dict[str, Any] | None:
+    """Return the settings that `train_into` kept in a folder, or None."""
+    folder = open_folder(run)
+    if not folder.has(SETTINGS):
+        return None
+    try:
+        return unseal_json("settings", folder.read(SETTINGS))
+    except ValueError as error:
+        if isinstance(error, RunError):
+            raise
+        raise RunError(
+            f"{folder.address}/{SETTINGS} is damaged: {shown(str(error))}; remove it to train again"
+        ) from error
+
+
+def _begun(folder: Folder, embedder: Embedder) -> tuple[Manifest, Run | None]:
+    """Return the manifest of a run that exists, and the run; or of a new one."""
     manifest = read_manifest(folder)
+    if manifest is None:
+        _refuse_foreign(folder)
+        manifest = Manifest(
+            run=secrets.token_hex(8),
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            versions=_versions(),
+            identity=embedder.identity,
+            engine=embedder.engine_name,
+            dtype=str(embedder.dtype),
+            columns=tuple(map(str, embedder.columns)),
+            model="",
+        )
+        return with_model(manifest, _write_model(folder, None, embedder)), None
+    _refuse_other_embedder(folder, manifest, embedder)
+    if not folder.has(MODEL):
+        manifest = with_model(manifest, _write_model(folder, manifest, embedder))
+    existing = Run(folder, manifest)
+    existing.model_content()
+    return manifest, existing
+
+
+def _write_model(folder: Folder, manifest: Manifest | None, embedder: Embedder) -> bytes:
+    """Keep a model in a folder; the manifest of a run that exists follows."""
+    tensors, metadata = embedder.to_parts()
+    content = pack(MODEL_KIND, tensors, metadata)
+    folder.write(MODEL, content)
     if manifest is not None:
-        return int(manifest.identity["seed"])
-    found = read_model(folder)
-    return None if found is None else found[0].seed
+        folder.write(MANIFEST, with_model(manifest, content).as_bytes())
+    return content
 
 
-def compute(run: Run, setting: Setting) -> None:
-    """Compute the tiles that are missing, the dear ones first, until none is."""
-    seconds = run.seconds()
+def _stored_model(folder: Folder, manifest: Manifest | None, kind: type[Model]) -> Model:
+    try:
+        content = (
+            folder.read(MODEL, MOST_BYTES)
+            if manifest is None
+            else Run(folder, manifest).model_content()
+        )
+        model = model_from(content, kind.from_parts)
+    except ValueError as error:
+        if isinstance(error, RunError) and not isinstance(error, ModelFileError):
+            raise
+        raise RunError(
+            f"{folder.address}/{MODEL} is damaged ({error}); remove this file and run the same "
+            "command again, which trains it; finished tiles are kept"
+        ) from error
+    if manifest is not None:
+        _refuse_other_embedder(folder, manifest, model)
+    return model
+
+
+def compute(
+    run: Run, pool: Callable[[Iterable[int]], Iterator[Report]], verbose: bool = False
+) -> None:
+    """Compute the tiles that are missing, the most expensive first, until none is."""
+    costs, counts = run.costs, run.counts
     finished = run.finished
-    shown = TileProgress(run, seconds, finished)
-    work = partial(
-        attempt_tile,
-        address=run.address,
-        token=run.manifest.token,
-        max_memory=setting.max_memory,
-    )
     failures: dict[int, Report] = {}
     attempts: Counter[int] = Counter()
+    before = sorted(finished)
+    shown_progress = progress(
+        "Embedding",
+        int(counts.sum()),
+        "graphs",
+        verbose,
+        done=int(counts[before].sum()),
+        work=float(costs.sum()),
+        work_done=float(costs[before].sum()),
+    )
+
+    def finish(tile: int) -> None:
+        finished.add(tile)
+        failures.pop(tile, None)
+        advance(int(counts[tile]), float(costs[tile]))
+
     try:
-        with shown.shown(setting.verbose):
+        with shown_progress as advance:
             while True:
                 given_up = {tile for tile, report in failures.items() if report.final}
                 missing = sorted(set(range(run.n_tiles)) - finished - given_up)
                 if not missing:
                     break
-                missing.sort(key=lambda tile: -seconds[tile])
+                missing.sort(key=lambda tile: -costs[tile])
                 progressed = False
-                with closing(choose_pool(setting.n_jobs)(work, missing)) as reports:  # type: ignore[type-var]
+                with closing(pool(missing)) as reports:  # type: ignore[type-var]
                     for report in reports:
                         progressed |= report.state != "busy"
                         if report.state in ("computed", "stored"):
-                            finished.add(report.tile)
-                            failures.pop(report.tile, None)
-                            shown.advance(report.tile)
+                            finish(report.tile)
                         elif report.state == "failed":
                             attempts[report.tile] += 1
-                            _record(report, attempts[report.tile], failures)
-                            _give_up_early(run, failures, report)
-                if not progressed:
-                    time.sleep(0.3)  # others have what is left
-                    _notice_finished(run, finished, shown)
+                            final = report.final or attempts[report.tile] > RETRIES
+                            failures[report.tile] = Report(
+                                report.tile, "failed", report.error, final, report.halting
+                            )
+                            _stop_early(run, failures, report)
+                if not progressed:  # other processes have what is left
+                    time.sleep(0.3)
+                    for tile in sorted(run.finished - finished):
+                        finish(tile)
     except KeyboardInterrupt:
         raise RunStopped(_kept(run)) from None
     except ClusterError as error:
         raise ClusterError(f"{error}. {_kept(run)}; it can be continued here or there") from error
-    finally:
-        forget_opened()
     if failures:
         raise TileError(_failed(run, failures))
 
 
-def _record(report: Report, n_attempts: int, failures: dict[int, Report]) -> None:
-    """Remember a failure; after enough attempts it is final."""
-    if not report.final and n_attempts > RETRIES:
-        report = Report(report.tile, report.state, error=report.error, final=True)
-    failures[report.tile] = report
-
-
-def _give_up_early(run: Run, failures: dict[int, Report], report: Report) -> None:
+def _stop_early(run: Run, failures: dict[int, Report], report: Report) -> None:
     final = {tile: found for tile, found in failures.items() if found.final}
     if report.halting or len(final) >= MOST_FAILURES:
         raise TileError(_failed(run, final))
 
 
-def _notice_finished(run: Run, finished: set[int], shown: TileProgress) -> None:
-    for tile in sorted(run.finished - finished):
-        finished.add(tile)
-        shown.advance(tile)
-
-
 def _failed(run: Run, failures: dict[int, Report]) -> str:
     first = min(failures)
-    called = run.describe(run.manifest.plan.tile(first))
     others = f" (and {len(failures) - 1} other tiles)" if len(failures) > 1 else ""
-    return f"{called} failed{others}: {failures[first].error}. {_kept(run)}"
+    return f"{run.describe(first)} failed{others}: {failures[first].error}. {_kept(run)}"
 
 
 def _kept(run: Run) -> str:
     return f"{len(run.finished)} of {run.n_tiles} tiles are kept in {run.address}"
-
-
-def _begin(model: StoredModel, setting: Setting, graphs: Sequence[Graph]) -> Manifest:
-    """Make the manifest of a new run, whose tiles are cut after the first batch of graphs."""
-    method = model.method
-    sources = [encoder.graph.n_nodes for encoder in model.encoders]
-    shape = choose_shape(
-        [graph.n_nodes for graph in graphs],
-        sources,
-        max(method.curve),
-        whole_rows=method.symmetric or method.baseline == "target",
-    )
-    return Manifest(
-        secrets.token_hex(8),
-        _versions(),
-        identify_model(model),
-        tuple(source_columns(method, model.reader.family_names)),
-        tuple(reported_channels(method, model.reader.family_names)),
-        method.curve,
-        tuple(encoder.graph.name for encoder in model.encoders),
-        tuple(sources),
-        shape,
-        regions=method.split_regions,
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
-        engine={"name": setting.engine, "device": setting.device},
-    )
 
 
 def _versions() -> dict[str, str]:
@@ -249,11 +313,63 @@ def _versions() -> dict[str, str]:
     return found
 
 
+def _refuse_foreign(folder: Folder) -> None:
+    """Refuse to begin a run among files that are not its own, or tiles without a manifest."""
+    ours = {MODEL, SETTINGS, LOG, LOCK}
+    foreign = [name for name in folder.names("") if name not in ours and not name.startswith(".")]
+    if foreign:
+        first = shown(sorted(foreign)[0])
+        raise RunError(f"{folder.address} is not empty: it holds {first!r}; name a new folder")
+    if any(not name.startswith(TEMPORARY) for name in folder.names(ROWS)):
+        raise RunError(
+            f"{folder.address} holds tiles, but no {MANIFEST} that says of what; name a new folder"
+        )
+
+
+def _refuse_other_settings(folder: Folder, there: dict[str, Any], here: dict[str, Any]) -> None:
+    differences = [
+        f"{name} is {shown(repr(there.get(name)), 80)} there and {shown(repr(value), 80)} here"
+        for name, value in here.items()
+        if there.get(name) != value
+    ]
+    differences += [f"{shown(name, 80)} is set there" for name in there if name not in here]
+    if differences:
+        raise RunError(
+            f"{folder.address} is a run of another configuration: {'; '.join(differences[:5])}. "
+            "Give the same options and graphs to continue it, or name a new folder"
+        )
+
+
+def _refuse_other_embedder(folder: Folder, manifest: Manifest, embedder: Embedder) -> None:
+    """Refuse to mix rows of two models or two engines; what the model says is what counts."""
+    if manifest.engine != embedder.engine_name:
+        raise RunError(
+            f"{folder.address} was begun with the engine {shown(manifest.engine)}, and this is "
+            f"{embedder.engine_name}; engines round differently: continue with that one, or name a "
+            "new folder"
+        )
+    here = (embedder.identity, str(embedder.dtype), tuple(map(str, embedder.columns)))
+    if (manifest.identity, manifest.dtype, manifest.columns) != here:
+        raise RunError(
+            f"{folder.address} is a run of another configuration: its model differs in sources, "
+            "options or seed. Give the same options and graphs to continue it, or name a new folder"
+        )
+
+
+def _refuse_other_version(run: Run) -> None:
+    theirs, ours = run.manifest.versions.get("ddgk"), version("ddgk")
+    if theirs != ours:
+        raise RunError(
+            f"{run.address} was begun by ddgk {shown(str(theirs))}, and this is {ours}, which may "
+            "round differently; finish it with that version, or name a new folder"
+        )
+
+
 @contextmanager
-def opened_locks(folder: Folder) -> Iterator[Locks]:
-    """Open the locks of a folder, which is made if need be."""
+def _opened_locks(folder: Folder) -> Iterator[Locks]:
+    """Open the locks of a folder, which is made if it does not exist."""
     if isinstance(folder, LocalFolder):
-        folder.path.mkdir(parents=True, exist_ok=True)
+        folder.create()
     with Locks(folder) as locks:
         yield locks
 
@@ -268,18 +384,18 @@ def _planning(locks: Locks, folder: Folder, if_busy: str) -> Iterator[None]:
 
 
 @contextmanager
-def _whole_run(locks: Locks, run: Run, setting: Setting) -> Iterator[None]:
-    """Wait until the run is ours; or share it; or refuse."""
-    if locks.take(WHOLE_RUN) or setting.if_busy == "share":
+def _whole_run(locks: Locks, run: Run, if_busy: str, verbose: bool) -> Iterator[None]:
+    """Wait until no other process computes the run; or share it; or refuse."""
+    if locks.take(WHOLE_RUN) or if_busy == "share":
         try:
             yield
         finally:
             locks.give_back(WHOLE_RUN)
         return
-    if setting.if_busy == "fail":
+    if if_busy == "fail":
         raise BusyError(_busy(run.address))
-    if setting.verbose:
-        tell(f"waiting for another process that is at work in {run.address}")
+    if verbose:
+        tell(f"waiting for another process that computes {run.address}")
     try:
         with locks.held(WHOLE_RUN):
             yield

@@ -1,7 +1,6 @@
-"""Who computes the tiles: threads of this process, a Dask cluster, or any backend of joblib.
+"""Workers: threads of this process, or a Dask cluster.
 
-joblib's own setting decides: `with joblib.parallel_config("dask")` and nothing else is said twice.
-Every way takes a function of a tile's number and yields reports as they come.
+Both take a function of a tile's number and yield what it returns as tiles end.
 """
 
 from __future__ import annotations
@@ -9,49 +8,31 @@ from __future__ import annotations
 import queue
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
-from functools import partial
+from contextlib import contextmanager, suppress
 from itertools import islice
-from typing import Any
+from time import monotonic
+from typing import Any, TypeVar
 
-from joblib import Parallel, delayed, effective_n_jobs, parallel_config
-from joblib.parallel import get_active_backend
-
+from ddgk.embedding.progress import tell
 from ddgk.embedding.tiles import Report
-from ddgk.errors import ClusterError
+from ddgk.errors import ClusterError, MissingExtraError, shown
 
-Work = Callable[..., Report]
-Pool = Callable[[Work, Iterable[int]], Iterator[Report]]
+Result = TypeVar("Result")
 
 RETRIES = 2  # of a tile that failed
-TILES_AT_ONCE = 8  # per worker of a backend that answers at the end
-PATIENCE = 10.0  # seconds without a scheduler
+CONNECTING = 15.0  # seconds to reach a scheduler
+WITHOUT_SCHEDULER = 10.0  # seconds after which a scheduler counts as gone
+WARN_WITHOUT_WORKERS = 3.0  # seconds after which missing workers are reported
+WITHOUT_WORKERS = 60.0  # seconds without workers after which a run ends
 
 
-def choose_pool(n_jobs: int | None) -> Pool:
-    """Return what computes tiles, by joblib's present setting; n_jobs: threads, where it is us."""
-    backend, _ = get_active_backend(prefer="threads")
-    client = getattr(backend, "client", None)
-    if type(backend).__name__ == "DaskDistributedBackend" and client is not None:
-        return partial(on_dask, client)
-    if getattr(backend, "uses_threads", False):
-        return partial(in_threads, count_threads(n_jobs))
-    return partial(through_joblib, n_jobs)
-
-
-def count_threads(n_jobs: int | None) -> int:
-    """Return how many threads n_jobs asks for; a cluster's workers are none of ours."""
-    backend, _ = get_active_backend(prefer="threads")
-    if getattr(backend, "client", None) is not None:
-        with parallel_config("threading"):
-            return max(1, int(effective_n_jobs(n_jobs)))
-    return max(1, int(effective_n_jobs(n_jobs)))
-
-
-def in_threads(n_threads: int, work: Work, tiles: Iterable[int]) -> Iterator[Report]:
-    """Compute tiles in threads; who stops asking waits for the tiles that are being computed."""
+def in_threads(
+    n_threads: int, work: Callable[[int], Result], tiles: Iterable[int]
+) -> Iterator[Result]:
+    """Compute tiles in threads; closing the iterator waits for the tiles being computed."""
     waiting = iter(tiles)
     with ThreadPoolExecutor(n_threads, thread_name_prefix="ddgk-tile") as pool:
-        running: set[Future[Report]] = {
+        running: set[Future[Result]] = {
             pool.submit(work, tile) for tile in islice(waiting, n_threads)
         }
         while running:
@@ -61,66 +42,121 @@ def in_threads(n_threads: int, work: Work, tiles: Iterable[int]) -> Iterator[Rep
                 yield future.result()
 
 
-def through_joblib(n_jobs: int | None, work: Work, tiles: Iterable[int]) -> Iterator[Report]:
-    """Compute tiles on whatever backend joblib is set to: loky, ray, ..."""
-    backend, _ = get_active_backend()
-    if getattr(backend, "supports_return_generator", False):
-        parallel = Parallel(
-            n_jobs=n_jobs, batch_size=1, pre_dispatch="2*n_jobs", return_as="generator_unordered"
-        )
-        yield from parallel(delayed(work)(tile) for tile in tiles)
-        return
-    # Ray's backend answers when all is done, so it is asked for a few tiles at a time. They come
-    # sorted by what they take, so workers wait little for each other.
-    waiting = iter(tiles)
-    at_once = TILES_AT_ONCE * max(1, int(effective_n_jobs(n_jobs)))
-    with Parallel(n_jobs=n_jobs, batch_size=1) as parallel:
-        while some := list(islice(waiting, at_once)):
-            yield from parallel(delayed(work)(tile) for tile in some)
+@contextmanager
+def connected(cluster: Any) -> Iterator[Any]:
+    """Yield a Dask client: the one given, or one connected to an address; None for None.
 
-
-def on_dask(client: Any, work: Work, tiles: Iterable[int]) -> Iterator[Report]:
-    """Compute tiles on a Dask cluster, which itself repeats what failed or whose worker died.
-
-    joblib's backend catches errors before Dask sees them, so Dask could not repeat anything, and it
-    waits for ever when the scheduler is gone. So tiles are handed to its client.
+    Raises
+    ------
+    ClusterError
+        If no scheduler answers there, or the address cannot be one.
     """
+    if cluster is None:
+        yield None
+        return
+    try:
+        from distributed import Client
+        from distributed.comm.addressing import parse_address
+        from distributed.comm.registry import backends, get_backend
+    except ImportError as error:
+        raise MissingExtraError(
+            "a cluster needs dask.distributed: pip install 'ddgk[cluster]'"
+        ) from error
+    if not isinstance(cluster, str):
+        yield cluster
+        return
+    try:
+        # A client that cannot be made leaves threads behind, so the address is looked at first.
+        get_backend(parse_address(cluster)[0])
+    except ValueError:
+        kinds = ", ".join(f"{kind}://" for kind in sorted(backends) if kind != "inproc")
+        raise ClusterError(
+            f"{shown(cluster)!r} is no address of a scheduler; one begins with {kinds}"
+        ) from None
+    try:
+        client = Client(cluster, timeout=CONNECTING, set_as_default=False)
+    except (OSError, TimeoutError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise ClusterError(f"no scheduler answers at {shown(cluster)}: {shown(reason)}") from error
+    try:
+        yield client
+    finally:
+        client.close(timeout=2)
+
+
+def on_dask(client: Any, work: Callable[[int], Report], tiles: Iterable[int]) -> Iterator[Report]:
+    """Compute tiles on a Dask cluster, which repeats what failed or whose worker died."""
     numbers = list(tiles)
     came: queue.SimpleQueue[Any] = queue.SimpleQueue()
     try:
-        futures = client.map(
-            partial(work, raising=True),
-            numbers,
-            pure=False,
-            retries=RETRIES,
-            key="ddgk-tile",
-        )
+        futures = client.map(work, numbers, pure=False, retries=RETRIES, key="ddgk-tile")
         known = {future.key: number for future, number in zip(futures, numbers, strict=True)}
         for future in futures:
             future.add_done_callback(came.put)
     except (OSError, TimeoutError, RuntimeError) as error:
         raise _gone(client, error) from error
+    patience = _Patience(client)
     try:
-        missing, silence = len(futures), 0.0
-        while missing:
-            try:
-                future = came.get(timeout=0.5)
-            except queue.Empty:
-                silence = 0.0 if client.status == "running" else silence + 0.5
-                if client.status in ("closing", "closed") or silence >= PATIENCE:
-                    raise _gone(client) from None
-                continue
+        for _ in futures:
+            future = None
+            while future is None:
+                with suppress(queue.Empty):
+                    future = came.get(timeout=0.5)
+                if future is None:
+                    patience.check()
+            patience.forget()
             if future.status not in ("finished", "error"):  # cancelled, or lost with the scheduler
                 raise _gone(client)
-            missing -= 1
             try:
-                report = _report(future, known[future.key])
+                yield _report(future, known[future.key])
             except (OSError, TimeoutError, CancelledError) as error:  # between status and result
                 raise _gone(client, error) from error
-            yield report
     finally:
         if client.status == "running":
             client.cancel(futures, force=True)
+
+
+class _Patience:
+    """Notices that a scheduler is gone, or has no workers."""
+
+    def __init__(self, client: Any) -> None:
+        self.client = client
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin to count anew, since something came."""
+        self.silent_since: float | None = None
+        self.idle_since: float | None = None
+        self.told = False
+
+    def check(self) -> None:
+        """Raise `ClusterError` after too long without a scheduler, or without workers."""
+        now = monotonic()
+        if self.client.status != "running":
+            self.silent_since = self.silent_since or now
+            if self.client.status in ("closing", "closed") or (
+                now - self.silent_since >= WITHOUT_SCHEDULER
+            ):
+                raise _gone(self.client)
+            return
+        self.silent_since = None
+        with suppress(OSError, TimeoutError, RuntimeError):
+            if self.client.nthreads():
+                self.idle_since, self.told = None, False
+                return
+        self.idle_since = self.idle_since or now
+        idle = now - self.idle_since
+        if idle >= WITHOUT_WORKERS:
+            raise ClusterError(
+                f"the cluster at {_address(self.client)} has had no workers for {idle:.0f} s; "
+                "start some with `dask worker`"
+            )
+        if idle >= WARN_WITHOUT_WORKERS and not self.told:
+            self.told = True
+            tell(
+                f"the cluster at {_address(self.client)} has no workers; waiting "
+                f"{WITHOUT_WORKERS:.0f} s for some"
+            )
 
 
 def _report(future: Any, number: int) -> Report:
@@ -129,10 +165,14 @@ def _report(future: Any, number: int) -> Report:
         future.release()
         return report
     error = future.exception()
-    return Report(number, "failed", error=f"{type(error).__name__}: {error}", final=True)
+    said = f"{type(error).__name__}: {shown(str(error))}"
+    return Report(number, "failed", said, final=True)
+
+
+def _address(client: Any) -> str:
+    return str(getattr(getattr(client, "scheduler", None), "address", None) or "its address")
 
 
 def _gone(client: Any, error: Exception | None = None) -> ClusterError:
-    address = getattr(getattr(client, "scheduler", None), "address", None) or "the cluster"
-    why = f" ({error})" if error is not None else ""
-    return ClusterError(f"the scheduler at {address} is gone{why}")
+    why = f" ({shown(str(error))})" if error is not None else ""
+    return ClusterError(f"the scheduler at {_address(client)} is gone{why}")

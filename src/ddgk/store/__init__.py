@@ -1,23 +1,19 @@
-"""What is kept on disk."""
+"""Model files and run folders."""
 
 from __future__ import annotations
 
 from ddgk.store.files import write_atomically
-from ddgk.store.models import (
-    StoredModel,
-    identify_model,
-    label_as_json,
-    label_from_json,
-    load_model,
-    save_model,
-)
+from ddgk.store.graphs import graphs_from_tensors, graphs_to_tensors
+from ddgk.store.models import load_model, load_parts, save_parts
+from ddgk.store.run import Run, open_run
 
 __all__ = [
-    "StoredModel",
-    "identify_model",
-    "label_as_json",
-    "label_from_json",
+    "Run",
+    "graphs_from_tensors",
+    "graphs_to_tensors",
     "load_model",
-    "save_model",
+    "load_parts",
+    "open_run",
+    "save_parts",
     "write_atomically",
 ]

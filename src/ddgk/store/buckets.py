@@ -1,7 +1,8 @@
 """The folder of a run in a bucket, through fsspec.
 
-An object is there whole or not at all, since that is how buckets take them; nothing can be appended
-or locked, so a log is an object per line, and processes that share a run may compute a tile twice.
+An object exists whole or not at all, since that is how buckets work. Nothing can be appended or
+locked there: a log has one object per line, and processes that share a run may compute a tile
+twice.
 """
 
 from __future__ import annotations
@@ -25,26 +26,28 @@ class Bucket:
         try:
             found: tuple[Any, str] = url_to_fs(self.address)
         except ImportError as error:
-            raise MissingExtraError(f"a run at {address} needs a library more: {error}") from error
+            raise MissingExtraError(f"a run at {address} needs another library: {error}") from error
         except ValueError as error:
-            raise RunError(f"{address} is no address that fsspec knows: {error}") from error
+            raise RunError(f"{address} is not an address that fsspec knows: {error}") from error
         self.system, self.root = found
 
+    def create(self) -> None:
+        """Do nothing: buckets have no folders."""
+
     def has(self, name: str) -> bool:
-        """Say whether an object is there."""
+        """Return whether an object exists."""
         return bool(self.system.isfile(f"{self.root}/{name}"))
 
     def size(self, name: str) -> int:
-        """Return how many bytes an object has."""
-        return int(self.system.size(f"{self.root}/{name}"))
+        """Return the number of bytes of an object; 0 if it does not exist."""
+        return int(self.system.size(f"{self.root}/{name}")) if self.has(name) else 0
 
-    def read(self, name: str) -> bytes:
-        """Return the content of an object."""
-        return bytes(self.system.cat_file(f"{self.root}/{name}"))
-
-    def head(self, name: str, n_bytes: int) -> bytes:
-        """Return the first bytes of an object."""
-        return bytes(self.system.cat_file(f"{self.root}/{name}", start=0, end=n_bytes))
+    def read(self, name: str, limit: int | None = None) -> bytes:
+        """Return the content of an object; raise if it has more than `limit` bytes."""
+        path = f"{self.root}/{name}"
+        if limit is not None and self.size(name) > limit:
+            raise RunError(f"{path} has more than {limit} bytes, which no such file of a run has")
+        return bytes(self.system.cat_file(path))
 
     def write(self, name: str, content: bytes) -> None:
         """Write an object."""
@@ -53,12 +56,12 @@ class Bucket:
         self.system.pipe_file(path, content)
 
     def remove(self, name: str) -> None:
-        """Remove an object, if it is there."""
+        """Remove an object, if it exists."""
         if self.has(name):
             self.system.rm_file(f"{self.root}/{name}")
 
     def names(self, folder: str) -> dict[str, int]:
-        """List the objects right in a folder, with their sizes."""
+        """List the objects directly in a folder, with their sizes."""
         self.system.invalidate_cache()
         try:
             found = self.system.ls(f"{self.root}/{folder}".rstrip("/"), detail=True)
@@ -72,8 +75,9 @@ class Bucket:
 
     def append(self, name: str, key: str, line: str) -> None:
         """Keep a line as an object of its own."""
-        self.write(f"{name}/{key}", line.encode())
+        self.write(f"{name}/{key}", line.encode("utf-8", "backslashreplace"))
 
     def lines(self, name: str) -> list[str]:
         """Return the lines of a log in order of time, with which they begin."""
-        return sorted(self.read(f"{name}/{key}").decode() for key in self.names(name))
+        found = [self.read(f"{name}/{key}") for key in self.names(name)]
+        return sorted(line.decode("utf-8", "replace") for line in found)

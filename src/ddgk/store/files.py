@@ -1,38 +1,50 @@
-"""Files that are there whole or not at all, and the folder of a run, on a disk or in a bucket."""
+"""Files written atomically, and the folder of a run on a disk or in a bucket."""
 
 from __future__ import annotations
 
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Protocol
 
-from ddgk.errors import DDGKError, RunError, shown
+from ddgk.errors import RunError
 
-TEMPORARY = ".writing-"  # how names of files begin that are not complete
+TEMPORARY = ".writing-"  # prefix of files that are not complete
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that its name only ever stands for the whole content."""
+    """Write a file so that its name only ever refers to the whole content.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ddgk.store import write_atomically
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atomically(Path(folder, "x"), b"content")
+    ...     Path(folder, "x").read_bytes()
+    b'content'
+    """
     with replacing(path) as file:
         file.write(content)
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Write a file piece by piece; it takes its name when it is complete and on the disk."""
-    temporary = path.parent / f"{TEMPORARY}{path.name}.{secrets.token_hex(4)}"
-    # Opened like any file, so that it gets the mode that the user's umask says.
+    """Open a file for writing that takes its name when it is complete and on the disk."""
+    temporary = path.parent / f"{TEMPORARY}{path.name[:100]}.{secrets.token_hex(4)}"
+    # Opened like any file, so that it gets the mode of the user's umask.
     with _naming(path, temporary):
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with _naming(path, temporary), os.fdopen(handle, "wb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
+        with _naming(path, temporary):
+            with os.fdopen(handle, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
     except BaseException:
         os.unlink(temporary)
         raise
@@ -40,28 +52,8 @@ def replacing(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def naming_damage(name: str) -> Iterator[None]:
-    """Turn whatever damaged content raises while it is read into an error that names the file."""
-    from safetensors import SafetensorError
-
-    try:
-        yield
-    except (
-        SafetensorError,
-        DDGKError,
-        ArithmeticError,
-        AttributeError,
-        LookupError,
-        TypeError,
-        ValueError,
-        RecursionError,
-    ) as error:
-        raise RunError(f"{name} is damaged: {shown(str(error))}") from error
-
-
-@contextmanager
 def _naming(path: Path, temporary: Path) -> Iterator[None]:
-    """Let errors name the file that was meant; of a full disk the system names none."""
+    """Make errors name the file that was meant; of a full disk the system names none."""
     try:
         yield
     except OSError as error:
@@ -71,7 +63,7 @@ def _naming(path: Path, temporary: Path) -> Iterator[None]:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Put the new name itself on the disk, so that a power cut cannot take it back."""
+    """Put the new name itself on the disk, so that a power cut cannot undo it."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:  # not every system opens folders
@@ -85,36 +77,39 @@ def _sync_folder(folder: Path) -> None:
 
 
 class Folder(Protocol):
-    """Where a run keeps its files; names have slashes and never leave the folder."""
+    """The folder of a run; names have slashes and never leave the folder."""
 
     address: str
 
+    def create(self) -> None:
+        """Make the folder, if it does not exist."""
+        ...
+
     def has(self, name: str) -> bool:
-        """Say whether a file is there."""
+        """Return whether a file exists; raise if something else has its name."""
         ...
 
     def size(self, name: str) -> int:
-        """Return how many bytes a file has."""
+        """Return the number of bytes of a file; 0 if it does not exist."""
         ...
 
-    def read(self, name: str) -> bytes:
-        """Return the content of a file."""
-        ...
-
-    def head(self, name: str, n_bytes: int) -> bytes:
-        """Return the first bytes of a file."""
+    def read(self, name: str, limit: int | None = None) -> bytes:
+        """Return the content of a file; raise if it has more than `limit` bytes."""
         ...
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, whole or not at all."""
+        """Write a file atomically."""
         ...
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
         ...
 
     def names(self, folder: str) -> dict[str, int]:
-        """List the files right in a folder, with their sizes; none if there is no such folder."""
+        """List what is directly in a folder, with sizes; -1 for what is not a file.
+
+        Empty if there is no such folder. Sub-folders of the root are left out.
+        """
         ...
 
     def append(self, name: str, key: str, line: str) -> None:
@@ -133,58 +128,106 @@ class LocalFolder:
         self.path = Path(path).absolute()
         self.address = str(self.path)
 
+    def create(self) -> None:
+        """Make the folder, if it does not exist."""
+        with naming_odd_files(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+
     def has(self, name: str) -> bool:
-        """Say whether a file is there."""
-        return (self.path / name).is_file()
+        """Return whether a file exists; raise if something else has its name."""
+        path = self.path / name
+        try:
+            found = path.is_file()
+        except ValueError:  # a NUL in the name
+            return False
+        if not found and os.path.lexists(path):
+            raise _odd(path)
+        return found
 
     def size(self, name: str) -> int:
-        """Return how many bytes a file has."""
-        return (self.path / name).stat().st_size
+        """Return the number of bytes of a file; 0 if it does not exist."""
+        return (self.path / name).stat().st_size if self.has(name) else 0
 
-    def read(self, name: str) -> bytes:
-        """Return the content of a file."""
-        return (self.path / name).read_bytes()
-
-    def head(self, name: str, n_bytes: int) -> bytes:
-        """Return the first bytes of a file."""
-        with open(self.path / name, "rb") as file:
-            return file.read(n_bytes)
+    def read(self, name: str, limit: int | None = None) -> bytes:
+        """Return the content of a file; raise if it has more than `limit` bytes."""
+        path = self.path / name
+        if not self.has(name):
+            raise FileNotFoundError(2, "No such file", str(path))
+        with open(path, "rb") as file:
+            content = file.read() if limit is None else file.read(limit + 1)
+        return _checked_length(path, content, limit)
 
     def write(self, name: str, content: bytes) -> None:
-        """Write a file, whole or not at all; it is on the disk when this returns."""
+        """Write a file atomically; it is on the disk when this returns."""
         path = self.path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(path, content)
+        with naming_odd_files(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, content)
 
     def remove(self, name: str) -> None:
-        """Remove a file, if it is there."""
-        (self.path / name).unlink(missing_ok=True)
+        """Remove a file or a link, if it exists."""
+        with naming_odd_files(self.path / name):
+            (self.path / name).unlink(missing_ok=True)
 
     def names(self, folder: str) -> dict[str, int]:
-        """List the files right in a folder, with their sizes; none if there is no such folder."""
-        try:
-            with os.scandir(self.path / folder) as entries:
-                return {entry.name: entry.stat().st_size for entry in entries if entry.is_file()}
-        except FileNotFoundError:
+        """List what is directly in a folder with sizes; -1: not a file."""
+        path = self.path / folder
+        if not path.is_dir():
+            if os.path.lexists(path):
+                raise _odd(path)
             return {}
+        found = {}
+        with os.scandir(path) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # another process has renamed it meanwhile
+                    if entry.is_file():
+                        found[entry.name] = entry.stat().st_size
+                    elif folder or not entry.is_dir():
+                        found[entry.name] = -1
+        return found
 
     def append(self, name: str, key: str, line: str) -> None:  # noqa: ARG002
         """Add a line to a log, in one piece also when several processes write."""
-        handle = os.open(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        path = self.path / name
+        with naming_odd_files(path):
+            self.has(name)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         try:
-            os.write(handle, f"{line}\n".encode())
+            os.write(handle, f"{line}\n".encode("utf-8", "backslashreplace"))
         finally:
             os.close(handle)
 
     def lines(self, name: str) -> list[str]:
-        """Return the lines of a log; one that a power cut left unfinished is no line."""
+        """Return the lines of a log; a line that a power cut left unfinished is none."""
         if not self.has(name):
             return []
         return self.read(name).decode("utf-8", "replace").split("\n")[:-1]
 
 
+def _odd(path: Path) -> RunError:
+    kind = "a link to nothing" if path.is_symlink() and not path.exists() else "not a file"
+    kind = "a folder" if path.is_dir() else kind
+    return RunError(f"{path} is {kind}, where a run keeps a file or folder of its own; remove it")
+
+
+@contextmanager
+def naming_odd_files(path: Path) -> Iterator[None]:
+    """Turn what the system says of a folder or link in a file's place into an error of ours."""
+    try:
+        yield
+    except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+        culprit = Path(error.filename or path)
+        raise _odd(culprit if os.path.lexists(culprit) else path) from error
+
+
+def _checked_length(path: object, content: bytes, limit: int | None) -> bytes:
+    if limit is not None and len(content) > limit:
+        raise RunError(f"{path} has more than {limit} bytes, which no such file of a run has")
+    return content
+
+
 def open_folder(where: str | os.PathLike[str]) -> Folder:
-    """Return the folder that a path or an address such as s3://bucket/run stands for."""
+    """Return the folder that a path or an address such as s3://bucket/run refers to."""
     text = os.fspath(where)
     if text.startswith("file://"):
         return LocalFolder(text.removeprefix("file://"))

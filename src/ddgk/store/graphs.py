@@ -1,44 +1,68 @@
-"""Graphs packed into one safetensors file: what a worker needs of the targets of a tile.
-
-Kept is what the model reads: structure, and the labels, attributes and weights it looks at, with
-names and places for messages. Arrays of all graphs stand end to end; nothing is square.
-"""
+"""Graphs as tensors: the arrays of all graphs stand end to end, and nothing is square."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Hashable, Sequence
+import inspect
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.graphs.graph import Graph, describe
-from ddgk.store.files import naming_damage
-from ddgk.store.models import label_as_json, label_from_json
+from ddgk.errors import LabelError, shown
+from ddgk.graphs.graph import Graph, describe, label_key
+from ddgk.store.sealed import Arrays, canonical, parse_json
 
-MOST_NODES = 1 << 22  # far beyond what a pair can be trained on, and what a forger may ask for
+MOST_NODES = 1 << 26  # of all graphs of a file; nodes take no bytes, so it could claim any number
+WIDEST = 1 << 20  # attributes of a node or edge
+MOST_TEXT, MOST_VALUES = 1 << 28, 1 << 23  # of names and alphabets, which are arrays of bytes
+
+# What a graph carries beside nodes and edges. Labels are coded by an alphabet in JSON; numbers are
+# kept as they are. A new field of `Graph` is a line here.
+NODES, EDGES = "nodes", "n_edges"
+LABELS = {"node_labels": NODES, "edge_labels": EDGES, "node_names": NODES}
+NUMBERS = {"node_attributes": NODES, "edge_attributes": EDGES, "edge_weights": EDGES}
+FLAGS = ("directed",)
+_KNOWN = inspect.signature(Graph.__init__).parameters
+_LENIENT = {"missing": "mask"} if "missing" in _KNOWN else {}
 
 
-def pack_graphs(graphs: Sequence[Graph], places: Sequence[int], families: Sequence[str]) -> bytes:
-    """Return graphs as the content of a file.
+def graphs_to_tensors(
+    graphs: Sequence[Graph], *, prefix: str = "", node_names: bool = True
+) -> Arrays:
+    """Return graphs as named arrays; `graphs_from_tensors` is the inverse.
 
-    places: where the caller has them. families: what the model reads; other labels are not kept,
-    nor are the caller's names of nodes.
+    Parameters
+    ----------
+    graphs : sequence of Graph
+    prefix : str
+        Put before the names of the arrays.
+    node_names : bool
+        Whether to keep the caller's names of nodes.
+
+    Examples
+    --------
+    >>> from ddgk.graphs import Graph
+    >>> from ddgk.store import graphs_from_tensors, graphs_to_tensors
+    >>> graphs = [Graph(2, [(0, 1)], node_labels="CO"), Graph(1, [], node_labels="C")]
+    >>> tensors = graphs_to_tensors(graphs, prefix="source.")
+    >>> tensors["source.nodes"]
+    array([2, 1])
+    >>> graphs_from_tensors(tensors, prefix="source.") == graphs
+    True
     """
-    from safetensors.numpy import save
-
-    arrays: dict[str, NDArray[Any]] = {
-        "places": np.asarray(places, dtype=np.int64),
-        "nodes": np.asarray([graph.n_nodes for graph in graphs], dtype=np.int64),
-        "n_edges": np.asarray([graph.n_edges for graph in graphs], dtype=np.int64),
-        "edges": np.concatenate([graph.edges for graph in graphs]).astype(np.int64),
+    arrays: Arrays = {
+        NODES: np.asarray([graph.n_nodes for graph in graphs], dtype=np.int64),
+        EDGES: np.asarray([graph.n_edges for graph in graphs], dtype=np.int64),
+        "edges": np.concatenate([np.empty((0, 2), np.int64), *(graph.edges for graph in graphs)]),
+        "names": text_as_array([graph.name for graph in graphs]),
     }
-    described: dict[str, Any] = {"names": [graph.name for graph in graphs]}
-    for kind in ("node_labels", "edge_labels"):
-        lists = [getattr(graph, kind) for graph in graphs] if kind in families else []
-        # A graph without edges carries no edge labels, though its neighbours do.
+    for name in FLAGS:
+        if any(getattr(graph, name, False) for graph in graphs):
+            arrays[name] = np.asarray([getattr(graph, name) for graph in graphs], dtype=np.uint8)
+    for name in LABELS:
+        lists = [_carried_labels(graph, name, node_names) for graph in graphs]
         if any(labels is not None for labels in lists):
             known: dict[tuple[type, Hashable], int] = {}
             codes = [
@@ -46,112 +70,166 @@ def pack_graphs(graphs: Sequence[Graph], places: Sequence[int], families: Sequen
                 for labels in lists
                 for label in labels or ()
             ]
-            arrays[kind] = np.asarray(codes, dtype=np.int64)
-            arrays[f"{kind}.carried"] = np.asarray([labels is not None for labels in lists])
-            who = describe(graphs[0].name)
-            described[kind] = [label_as_json(label, who) for _, label in known]
-    numbers = {"edge_weights": [graph.edge_weights for graph in graphs]}
-    if "attributes" in families:
-        numbers["node_attributes"] = [graph.node_attributes for graph in graphs]
-    for kind, values in numbers.items():
+            arrays[f"{name}.carried"] = np.asarray([x is not None for x in lists], dtype=np.uint8)
+            arrays[name] = np.asarray(codes, dtype=np.int64)
+            alphabet = [label_as_json(label, describe(graphs[0].name)) for _, label in known]
+            arrays[f"{name}.alphabet"] = text_as_array(alphabet)
+    for name in NUMBERS:
+        values = [getattr(graph, name, None) for graph in graphs]
+        # Attributes of graphs may differ in width, so they are kept flat.
         if any(value is not None for value in values):
-            arrays[f"{kind}.carried"] = np.asarray([value is not None for value in values])
-            arrays[kind] = np.concatenate([value for value in values if value is not None])
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return save(arrays, {"ddgk": json.dumps(described)})
+            width = [-1 if v is None else v.shape[1] if v.ndim == 2 else 1 for v in values]
+            arrays[f"{name}.width"] = np.asarray(width, dtype=np.int64)
+            held = [value.reshape(-1) for value in values if value is not None]
+            arrays[name] = np.concatenate(held).astype(np.float64)
+    return {f"{prefix}{name}": np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
-def unpack_graphs(content: bytes, name: str) -> tuple[list[Graph], list[int]]:
-    """Undo `pack_graphs`; name: the file's, for messages."""
-    from safetensors.numpy import load
-
-    with naming_damage(name):
-        arrays = load(content)
-        described = json.loads(_metadata(content)["ddgk"])
-        return _graphs(arrays, described), arrays["places"].tolist()
+def _carried_labels(graph: Graph, name: str, node_names: bool) -> Sequence[Hashable] | None:
+    plain = graph.node_names == tuple(range(graph.n_nodes)) or not node_names
+    if name == "node_names" and plain:
+        return None
+    labels: Sequence[Hashable] | None = getattr(graph, name)
+    return labels
 
 
-def _metadata(content: bytes) -> Any:
-    length = int.from_bytes(content[:8], "little")
-    return json.loads(content[8 : 8 + length])["__metadata__"]
+def graphs_from_tensors(tensors: Mapping[str, NDArray[Any]], *, prefix: str = "") -> list[Graph]:
+    """Return graphs from named arrays; raise ValueError, or LookupError, if they do not fit.
 
-
-def _graphs(arrays: dict[str, NDArray[Any]], described: dict[str, Any]) -> list[Graph]:
-    nodes, edges = arrays["nodes"], arrays["n_edges"]
-    _check(arrays)
-    columns: dict[str, list[Any]] = {
-        "name": [None if name is None else str(name) for name in described["names"]],
-        "edges": _cut(arrays["edges"], edges),
-        "node_labels": _labels(arrays, described, "node_labels", nodes),
-        "edge_labels": _labels(arrays, described, "edge_labels", edges),
-        "node_attributes": _optional(arrays, "node_attributes", nodes),
-        "edge_weights": _optional(arrays, "edge_weights", edges),
+    Every graph passes through the constructor of `Graph`, which validates it.
+    """
+    arrays = {
+        name.removeprefix(prefix): array
+        for name, array in tensors.items()
+        if name.startswith(prefix)
     }
+    nodes, n_edges = _counts(arrays, NODES), _counts(arrays, EDGES)
+    if nodes.shape != n_edges.shape or (nodes > MOST_NODES).any() or nodes.sum() > MOST_NODES:
+        raise ValueError(f"graphs are said to have {int(nodes.max(initial=0))} nodes")
+    edges = arrays["edges"]
+    if edges.dtype.kind != "i" or edges.shape[1:] != (2,):
+        raise ValueError(f"its edges are {edges.dtype} of shape {edges.shape}")
+    counts = {NODES: nodes, EDGES: n_edges}
+    columns: dict[str, list[Any]] = {
+        "edges": _cut(edges, n_edges),
+        "name": _listed(arrays["names"], len(nodes)),
+    }
+    for name in FLAGS:
+        if name in arrays:
+            columns[name] = [bool(flag) for flag in arrays[name].tolist()]
+    for name, owner in LABELS.items():
+        if name in arrays:
+            columns[name] = _labels(arrays, name, counts[owner])
+    for name, owner in NUMBERS.items():
+        if name in arrays:
+            columns[name] = _numbers(arrays, name, counts[owner])
     if any(len(column) != len(nodes) for column in columns.values()):
-        raise ValueError("its lists differ in length")
+        raise ValueError("its lists of graphs differ in length")
     graphs = []
     for place, n_nodes in enumerate(nodes.tolist()):
-        fields = {key: column[place] for key, column in columns.items()}
-        graphs.append(Graph.from_checked(n_nodes, fields.pop("edges"), **fields))
+        fields = {name: column[place] for name, column in columns.items()}
+        graphs.append(Graph(n_nodes, fields.pop("edges"), **fields, **_LENIENT))
     return graphs
 
 
-def _check(arrays: dict[str, NDArray[Any]]) -> None:
-    """Check what the constructor of a graph would, for all graphs together, and freeze it."""
-    nodes, counts, edges = arrays["nodes"], arrays["n_edges"], arrays["edges"]
-    whole = all(array.dtype == np.int64 for array in (nodes, counts, edges))
-    # An array of shape (10**9, 0) takes no room in a file, but lists of that length do in memory.
-    if any(0 in array.shape[1:] for array in arrays.values()):
-        raise ValueError("an array has rows of nothing")
-    if arrays["places"].shape != nodes.shape:
+def text_as_array(values: Sequence[Any]) -> NDArray[np.uint8]:
+    """Return a list of JSON values as the bytes of its text."""
+    return np.frombuffer(canonical(list(values)).encode(), dtype=np.uint8)
+
+
+def _listed(text: NDArray[Any], count: int | None = None) -> list[Any]:
+    """Undo `text_as_array`; names must be text or None."""
+    if text.dtype != np.uint8:
+        raise ValueError("its text is not bytes")
+    values = parse_json(text.tobytes(), MOST_TEXT, MOST_VALUES)
+    if not isinstance(values, list) or count not in (None, len(values)):
         raise ValueError("its lists differ in length")
-    if not whole or (nodes.ndim, counts.ndim) != (1, 1) or edges.shape[1:] != (2,):
-        raise ValueError("its arrays are of other kinds")
-    if (nodes < 1).any() or (nodes > MOST_NODES).any() or nodes.sum() > MOST_NODES:
-        raise ValueError(f"graphs are said to have {nodes.min()} to {nodes.max()} nodes")
-    _cut(edges, counts)
-    owner = np.repeat(np.arange(len(counts)), counts)
-    u, v = edges.T
-    ends = np.diff(owner) > 0
-    ascending = (np.diff(u * nodes[owner] + v) > 0) | ends
-    if not ((u >= 0) & (u < v) & (v < nodes[owner])).all() or not ascending.all():
-        raise ValueError("its edges are not those of simple graphs, in order")
-    for kind, n_axes in (("node_attributes", 2), ("edge_weights", 1)):
-        values = arrays.get(kind)
-        if values is None:
-            continue
-        if values.dtype != np.float64 or values.ndim != n_axes or 0 in values.shape[1:]:
-            raise ValueError(f"its {kind} are {values.dtype} of shape {values.shape}")
-        if not np.isfinite(values).all() or (values < 0).any():
-            raise ValueError(f"its {kind} are not finite and non-negative")
-    for array in arrays.values():
-        array.flags.writeable = False
+    if count is not None and not all(isinstance(value, str | None) for value in values):
+        raise ValueError("a name is not text")
+    return values
 
 
-def _cut(array: NDArray[Any], counts: NDArray[Any]) -> list[NDArray[Any]]:
-    """Cut an array into pieces of these lengths, which must add up."""
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    if (counts < 0).any() or (counts > len(array)).any() or ends[-1] != len(array):
+def names_from_array(text: NDArray[Any], count: int) -> list[str | None]:
+    """Return the names of graphs; raise ValueError if they are not `count` texts."""
+    return _listed(text, count)
+
+
+def _counts(arrays: Arrays, name: str) -> NDArray[np.int64]:
+    found = arrays[name]
+    if found.ndim != 1 or found.dtype.kind != "i" or (found < 0).any():
+        raise ValueError(f"its array {name!r} holds no counts")
+    return found.astype(np.int64)
+
+
+def _cut(array: NDArray[Any], counts: NDArray[np.int64]) -> list[NDArray[Any]]:
+    """Cut an array into parts of these lengths, which must add up."""
+    if (counts > len(array)).any() or counts.sum() != len(array):
         raise ValueError("its lengths do not add up")
+    ends = np.concatenate([[0], np.cumsum(counts)])
     return [array[first:last] for first, last in pairwise(ends.tolist())]
 
 
-def _optional(
-    arrays: dict[str, NDArray[Any]], kind: str, counts: NDArray[Any]
-) -> list[NDArray[Any] | None]:
-    if kind not in arrays:
-        return [None] * len(counts)
-    carried = arrays[f"{kind}.carried"].astype(bool)
-    pieces = _cut(arrays[kind], np.where(carried, counts, 0))
-    return [piece if known else None for piece, known in zip(pieces, carried, strict=True)]
-
-
 def _labels(
-    arrays: dict[str, NDArray[Any]], described: dict[str, Any], kind: str, counts: NDArray[Any]
+    arrays: Arrays, name: str, counts: NDArray[np.int64]
 ) -> list[tuple[Hashable, ...] | None]:
-    alphabet = [label_from_json(label) for label in described.get(kind, ())]
-    pieces = _optional(arrays, kind, counts)
+    alphabet = [label_from_json(label) for label in _listed(arrays[f"{name}.alphabet"])]
+    carried = arrays[f"{name}.carried"].astype(bool)
+    parts = _cut(arrays[name], np.where(carried, counts, 0))
+    if any((part < 0).any() for part in parts):
+        raise ValueError(f"its {name} have negative codes")
     return [
-        None if piece is None else tuple(alphabet[code] for code in piece.tolist())
-        for piece in pieces
+        tuple(alphabet[code] for code in part.tolist()) if known else None
+        for part, known in zip(parts, carried.tolist(), strict=True)
     ]
+
+
+def _numbers(arrays: Arrays, name: str, counts: NDArray[np.int64]) -> list[NDArray[Any] | None]:
+    width = arrays[f"{name}.width"].astype(np.int64)
+    values = arrays[name]
+    if values.dtype != np.float64 or values.ndim != 1 or (width > WIDEST).any():
+        raise ValueError(f"its {name} are {values.dtype} of shape {values.shape}")
+    found: list[NDArray[Any] | None] = []
+    parts = _cut(values, counts * np.maximum(width, 0))
+    for part, count, n in zip(parts, counts.tolist(), width.tolist(), strict=True):
+        shape = (count,) if name == "edge_weights" else (count, n)
+        found.append(None if n < 0 else part.reshape(shape))
+    return found
+
+
+def label_as_json(label: Hashable, who: str) -> Any:
+    """Return a label as JSON; raise for kinds of object that no file can hold."""
+    if isinstance(label, bool | str | type(None)):
+        return label
+    if isinstance(label, int):
+        return label if abs(label) < 1 << 53 else {"int": f"{label:x}"}
+    if isinstance(label, float):
+        return {"float": label.hex()}
+    if isinstance(label, tuple):
+        return {"tuple": [label_as_json(part, who) for part in label]}
+    if isinstance(label, frozenset):
+        return {"set": [label_as_json(part, who) for part in sorted(label, key=label_key)]}
+    if isinstance(label, bytes):
+        return {"bytes": label.hex()}
+    raise LabelError(
+        f"{who}: {shown(repr(label))} is a {type(label).__name__}, which no file can hold; "
+        "use text, numbers, or tuples of them as labels and node names"
+    )
+
+
+def label_from_json(value: Any) -> Hashable:
+    """Undo `label_as_json`."""
+    if isinstance(value, bool | int | str | type(None)):
+        return value
+    if not isinstance(value, dict) or len(value) != 1:
+        raise ValueError(f"a label cannot be a {type(value).__name__}")
+    ((kind, content),) = value.items()
+    if kind == "bytes":
+        return bytes.fromhex(content)
+    if kind == "int":
+        return int(content, 16)
+    if kind == "float":
+        return float.fromhex(content)
+    parts = [label_from_json(part) for part in content]
+    if kind not in ("tuple", "set"):
+        raise ValueError(f"a label cannot be a {shown(str(kind))!r}")
+    return tuple(parts) if kind == "tuple" else frozenset(parts)

@@ -1,75 +1,82 @@
-"""Is a run whole? Everything stored is read once and held against its checksums."""
+"""Verify a run: read everything that is stored once, and check it against its checksums."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from ddgk.errors import RunError
-from ddgk.store.files import TEMPORARY, LocalFolder
-from ddgk.store.grid import NAME as GRID
-from ddgk.store.grid import chunk_name
+from ddgk.store.files import TEMPORARY, Folder, LocalFolder
 from ddgk.store.locks import NAME as LOCK
 from ddgk.store.locks import PLANNING, WHOLE_RUN, Locks
-from ddgk.store.manifest import block_name, index_name
-from ddgk.store.models import identify_model
-from ddgk.store.run import MODEL, Run
+from ddgk.store.models import MODEL
+
+if TYPE_CHECKING:
+    from ddgk.store.run import Run
 
 
 @dataclass(frozen=True)
 class Damage:
-    """A file that is not what it should be; mendable: a run makes it again when it is removed."""
+    """A file of a run that is not what it should be.
 
-    run: Run
+    mendable: the run makes it again when it is removed and the command that began it is run.
+    """
+
     name: str
     message: str
     mendable: bool
+    folder: Folder = field(repr=False, compare=False)
 
     def remove(self) -> None:
         """Remove the file."""
-        self.run.folder.remove(self.name)
+        self.folder.remove(self.name)
 
 
 def inspect(run: Run) -> list[Damage]:
-    """Return what is damaged: the model, indices, packed graphs, tiles; and leftovers."""
+    """Return what is damaged: the model, targets, rows; and files that were never completed.
+
+    The manifest and the indices are checked when a run is opened.
+    """
+    from ddgk.store.run import LOG, ROWS, TARGETS, file_name
+
     found: list[Damage] = []
 
-    def check(name: str, look: Callable[[], object], *, mendable: bool) -> None:
+    def check(name: str, look: Callable[[], object]) -> None:
         try:
             look()
         except (RunError, OSError) as error:
-            found.append(Damage(run, name, str(error), mendable))
+            found.append(Damage(name, str(error), mendable=True, folder=run.folder))
 
-    check(MODEL, lambda: _check_model(run), mendable=True)
-    n_known = len(found)
-    for batch in range(run.n_batches):
-        check(index_name(batch), lambda batch=batch: run.index(batch), mendable=False)  # type: ignore[misc]
-    if len(found) > n_known:
-        return found  # graphs and tiles are found through the indices
-    plan = run.manifest.plan
-    for block in range(len(plan.block_counts)):
-        check(block_name(block), lambda block=block: run.graphs(block), mendable=True)  # type: ignore[misc]
-    for number in sorted(run.finished):
-        tile = plan.tile(number)
-        name = f"{GRID}/{chunk_name(tile)}"
-        check(name, lambda tile=tile: run.grid.read(tile), mendable=True)  # type: ignore[misc]
-    for folder in ("", "graphs", "targets", GRID):
-        for name, size in run.folder.names(folder).items():
+    check(MODEL, run.model_content)
+    check(LOG, run.log)
+    check(LOCK, lambda: run.folder.has(LOCK))
+    for kind, read in ((TARGETS, run.graphs), (ROWS, run.read_tile)):
+        try:
+            stored = run.folder.names(kind)
+        except RunError as error:
+            found.append(Damage(kind, str(error), mendable=False, folder=run.folder))
+            continue
+        for tile in range(run.n_tiles):
+            name = file_name(kind, tile)
+            if kind == TARGETS or stored.get(name.partition("/")[2], 0) != 0:
+                check(name, lambda read=read, tile=tile: read(tile))  # type: ignore[misc]
+    for folder in ("", TARGETS, ROWS, "index"):
+        try:
+            stored = run.folder.names(folder)
+        except RunError:
+            continue
+        for name, size in stored.items():
             path = f"{folder}/{name}".removeprefix("/")
             if name.startswith(TEMPORARY):
-                found.append(Damage(run, path, f"{path} was never completed", mendable=True))
-            elif folder == GRID and size == 0:
-                found.append(Damage(run, path, f"{path} is empty", mendable=True))
+                found.append(Damage(path, f"{path} was never completed", True, run.folder))
+            elif folder == ROWS and size == 0:
+                found.append(Damage(path, f"{path} is empty", True, run.folder))
     return found
 
 
-def _check_model(run: Run) -> None:
-    if identify_model(run.model())["encoders"] != run.manifest.identity["encoders"]:
-        raise RunError(f"{run.model_path} is not the model that this run began with")
-
-
 def is_busy(run: Run) -> bool | None:
-    """Say whether a process is at work in the folder; None where that cannot be known."""
+    """Return whether a process is at work in the folder; None where that cannot be known."""
     if not isinstance(run.folder, LocalFolder):
         return None
     if not run.folder.has(LOCK):
@@ -87,5 +94,5 @@ def begun_again(run: Run) -> dict[int, int]:
     if not isinstance(run.folder, LocalFolder) or not run.folder.has(LOCK):
         return {}
     with Locks(run.folder) as locks:
-        counts = {number: locks.counted(number) for number in range(run.n_tiles)}
-    return {number: count for number, count in counts.items() if count > 1}
+        counts = {tile: locks.counted(tile) for tile in range(run.n_tiles)}
+    return {tile: count for tile, count in counts.items() if count > 1}

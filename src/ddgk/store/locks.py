@@ -1,7 +1,7 @@
-"""Who works on what: locks of single bytes of one file, which end with the process that holds them.
+"""Locks of a run: single bytes of one file, which end with the process that holds them.
 
-Byte 0 is the whole run's, byte 1 is for whoever plans, byte 2 + k is tile k's; what is written in
-that byte counts how often the tile was begun. The system drops the locks of a process that
+Byte 0 is the whole run's, byte 1 is held while targets are added, byte 2 + k is tile k's; the value
+of that byte counts how often the tile was begun. The system drops the locks of a process that
 dies, however it dies. Locks are between processes; threads of one divide the tiles themselves.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ddgk.store.files import Folder, LocalFolder
+from ddgk.store.files import Folder, LocalFolder, naming_odd_files
 
 try:
     import fcntl
@@ -32,7 +32,7 @@ _guard = threading.Lock()
 
 
 class Locks:
-    """The locks of a run folder; none in a bucket, nor where the file system knows none."""
+    """The locks of a run folder; without effect in a bucket, or on a file system without locks."""
 
     def __init__(self, folder: Folder) -> None:
         local = isinstance(folder, LocalFolder) and fcntl is not None
@@ -42,7 +42,7 @@ class Locks:
             self._closing = weakref.finalize(self, _close, self._path)
 
     def close(self) -> None:
-        """Close the file, and with it give back its locks, once nobody in this process needs it."""
+        """Close the file and release its locks, once nothing in this process uses it."""
         if self._handle is not None:
             self._handle = None
             self._closing()
@@ -54,7 +54,7 @@ class Locks:
         self.close()
 
     def take(self, byte: int) -> bool:
-        """Take a lock if nobody else has it, and say so."""
+        """Take a lock if no other process has it; return whether it was taken."""
         if self._handle is None:
             return True
         try:
@@ -66,7 +66,7 @@ class Locks:
         return True
 
     def give_back(self, byte: int) -> None:
-        """Give a lock back."""
+        """Release a lock."""
         if self._handle is not None:
             try:
                 fcntl.lockf(self._handle, fcntl.LOCK_UN, 1, byte)
@@ -75,7 +75,7 @@ class Locks:
 
     @contextmanager
     def held(self, byte: int) -> Iterator[None]:
-        """Hold a lock; wait until it is free."""
+        """Hold a lock while the block runs; wait until it is free."""
         while not self.take(byte):
             time.sleep(0.1)
         try:
@@ -84,11 +84,11 @@ class Locks:
             self.give_back(byte)
 
     def count(self, tile: int) -> int:
-        """Count one more beginning of a tile that is locked, and return how many that makes."""
+        """Count another start of a locked tile, and return how often it was begun."""
         if self._handle is None:
             return 1
         begun = min(MOST_COUNTED, self.counted(tile) + 1)
-        # Not being able to count keeps nobody from working: on a full disk say so where it matters.
+        # A full disk is reported where rows are written, not here.
         with suppress(OSError):
             os.pwrite(self._handle, bytes([begun]), FIRST_TILE + tile)
         return begun
@@ -106,9 +106,11 @@ def _open(path: Path) -> int:
         handle, users = _handles.get(path, (-1, 0))
         if users == 0:
             try:
-                handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+                with naming_odd_files(path):
+                    LocalFolder(path.parent).has(path.name)
+                    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
             except OSError:
-                # Who may only read the folder can still read what is finished.
+                # A user who may only read the folder can still read what is finished.
                 if not path.exists():
                     raise
                 handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -1,16 +1,15 @@
-"""What a run is: its configuration, its targets by content, and how the grid is cut into tiles.
+"""The manifest of a run, and the index of each batch of its targets.
 
-The manifest is small JSON, written when all it speaks of is on the disk. It names no files: their
-names follow from numbers. Each batch of targets has an index, a safetensors file whose hash the
-manifest holds, with the content hash, the row and the name of every graph in the caller's order,
-and with the hash of every file of packed graphs.
+The manifest is sealed JSON, written when everything it refers to is on the disk. It names no
+files: their names follow from numbers. `Manifest.key` is a hash of all that is fixed when a run
+begins, and part of the checksum of every other file of the run: a file of another run does not
+fit, nor do its own files fit a manifest that was changed and sealed again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,22 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import RunError, shown
-from ddgk.method import MOST_REGIONS, readout_names
-from ddgk.store.files import Folder, naming_damage
-from ddgk.tiling import Plan, TileShape
+from ddgk.store.files import Folder
+from ddgk.store.graphs import names_from_array, text_as_array
+from ddgk.store.sealed import DAMAGE, canonical, pack, seal_json, unpack, unseal_json
 
-FORMAT = 3  # 1 had a grid of four axes, channel and step apart; 2 had other images
-NAME = "manifest.json"
-LARGEST = 1 << 26  # bytes; a manifest of a million graphs and a thousand sources has far fewer
-MOST_ROWS = 1 << 26
+NAME, KIND = "manifest.json", "run"
+INDEX = "index"
+LARGEST = 1 << 24  # bytes of a manifest
+MOST_COUNT = 1 << 40
+DTYPES = ("float32", "float64")
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Targets that were given together: how many, on how many rows, and the hash of the index."""
+    """Targets that were given together: graphs, tiles, and the checksum of the index."""
 
     n_graphs: int
-    n_rows: int
+    n_tiles: int
     sha256: str
 
 
@@ -41,174 +41,93 @@ class Batch:
 class Manifest:
     """Everything that is fixed when a run begins, and its batches of targets.
 
-    identity: what the model is, see `identify_model`, and the engine. columns: the names of what a
-    source says of a target, the last axis of the grid. source_sizes: nodes of every source.
+    identity, engine, dtype and columns are those of the embedder; model: checksum of the model
+    file.
     """
 
     run: str
+    created: str
     versions: dict[str, str]
-    identity: dict[str, Any]
+    identity: str
+    engine: str
+    dtype: str
     columns: tuple[str, ...]
-    channels: tuple[str, ...]
-    steps: tuple[int, ...]
-    source_names: tuple[str | None, ...]
-    source_sizes: tuple[int, ...]
-    shape: TileShape
+    model: str
     batches: tuple[Batch, ...] = ()
-    regions: int = 0
-    created: str = ""
-    engine: dict[str, str] = field(default_factory=dict)
 
     @cached_property
-    def plan(self) -> Plan:
-        """Return how the grid is cut."""
-        rows = tuple(batch.n_rows for batch in self.batches)
-        return Plan(self.shape, len(self.source_sizes), rows)
-
-    @property
-    def readouts(self) -> tuple[str, ...]:
-        """Name what is read of every channel."""
-        return readout_names(self.steps, self.regions)
+    def key(self) -> str:
+        """Return the hash of what is fixed when a run begins."""
+        fixed = {k: v for k, v in asdict(self).items() if k not in ("model", "batches")}
+        return hashlib.sha256(canonical(fixed).encode()).hexdigest()
 
     @property
     def n_graphs(self) -> int:
-        """How many targets were given, repeated ones included."""
+        """Number of targets that were given, repeated ones included."""
         return sum(batch.n_graphs for batch in self.batches)
 
     @property
     def token(self) -> str:
-        """Tell one run from all others, and how many batches it has."""
-        return f"{self.run}:{len(self.batches)}"
+        """Identify the run and the number of its batches."""
+        return f"{self.key}:{len(self.batches)}"
 
     def covers(self, token: str) -> bool:
-        """Say whether this is the run that a token is of, with its batches or with more.
+        """Return whether a token is of this run, with at most as many batches.
 
-        Adding a batch changes no tile of the others, so who began before it can go on.
+        Adding a batch changes no tile of the others, so a worker that began before can go on.
         """
-        run, _, n_batches = token.rpartition(":")
-        return run == self.run and int(n_batches) <= len(self.batches)
+        key, _, n_batches = token.rpartition(":")
+        return key == self.key and int(n_batches) <= len(self.batches)
 
     def with_batch(self, batch: Batch) -> Manifest:
-        """Return the manifest with a batch more."""
+        """Return the manifest with another batch."""
         return replace(self, batches=(*self.batches, batch))
 
     def as_bytes(self) -> bytes:
         """Return the content of the file."""
-        values = {
-            "format": FORMAT,
-            "run": self.run,
-            "created": self.created,
-            "versions": self.versions,
-            "engine": self.engine,
-            "identity": self.identity,
-            "columns": self.columns,
-            "channels": self.channels,
-            "steps": self.steps,
-            "regions": self.regions,
-            "source_names": self.source_names,
-            "source_sizes": self.source_sizes,
-            "tile": {"targets": self.shape.targets, "sources": self.shape.sources},
-            "batches": [vars(batch) for batch in self.batches],
-        }
-        return json.dumps(values, indent=1).encode() + b"\n"
+        return seal_json(KIND, asdict(self))
 
 
 def read_manifest(folder: Folder) -> Manifest | None:
-    """Return the manifest of a folder, or None where there is none; refuse what is not ours."""
+    """Return the manifest of a folder, or None if there is none."""
+    where = f"{folder.address}/{NAME}"
     if not folder.has(NAME):
         return None
-    where = f"{folder.address}/{NAME}"
-    if folder.size(NAME) > LARGEST:
-        raise RunError(f"{where} has more than {LARGEST} bytes; that is no manifest")
     try:
-        values = json.loads(folder.read(NAME))
-        number = values["format"]
-        if not isinstance(number, int):
-            raise TypeError(f"its format is {number!r}")
-    except (LookupError, TypeError, ValueError, RecursionError) as error:
+        return _manifest(unseal_json(KIND, folder.read(NAME, LARGEST)))
+    except DAMAGE as error:
+        if isinstance(error, RunError):
+            raise
         raise RunError(
-            f"{where} is damaged, or not a manifest of ddgk: {shown(repr(error))}"
+            f"{where} is damaged, or not a manifest of this version: {shown(str(error))}; restore "
+            "it, or begin a new run in another folder"
         ) from error
-    if number > FORMAT:
-        by = values.get("versions")
-        version = by.get("ddgk", "?") if isinstance(by, dict) else "?"
-        raise RunError(
-            f"{where} was written by ddgk {shown(str(version))}, whose format {shown(str(number))} "
-            f"is newer than {FORMAT}; "
-            "upgrade ddgk"
-        )
-    if number < FORMAT:
-        raise RunError(
-            f"{where} is of format {number}, and this ddgk goes on with runs of format {FORMAT}; "
-            "begin a new run in another folder"
-        )
-    try:
-        manifest = _manifest(values)
-        for number, batch in enumerate(manifest.batches):
-            # Before anything is laid out by these numbers: are there as many graphs at all?
-            if folder.size(index_name(number)) < 40 * batch.n_graphs + 8 * batch.n_rows:
-                raise ValueError(f"batch {number} has fewer than {batch.n_graphs} graphs")
-        return manifest
-    except FileNotFoundError as error:
-        raise RunError(f"{where} speaks of a file that is missing: {error.filename}") from error
-    except (AttributeError, LookupError, TypeError, ValueError, OverflowError) as error:
-        raise RunError(f"{where} is damaged: {shown(repr(error))}") from error
 
 
 def _manifest(values: dict[str, Any]) -> Manifest:
-    shape = TileShape(_count(values["tile"]["targets"]), _count(values["tile"]["sources"]))
+    texts = {name: values[name] for name in ("run", "created", "identity", "engine", "model")}
+    versions, columns = values["versions"], values["columns"]
     batches = tuple(
-        Batch(_count(batch["n_graphs"], least=0), _count(batch["n_rows"], least=0), batch["sha256"])
+        Batch(_count(batch["n_graphs"]), _count(batch["n_tiles"]), batch["sha256"])
         for batch in values["batches"]
     )
-    sizes = tuple(map(_count, values["source_sizes"]))
-    names = tuple(values["source_names"])
-    steps = tuple(_count(step, least=0) for step in values["steps"])
-    regions = _count(values.get("regions", 0), least=0)
-    columns, channels = tuple(values["columns"]), tuple(values["channels"])
-    identity = dict(values["identity"])
-    if not sizes or not columns or not channels or not steps or len(names) != len(sizes):
-        raise ValueError("its sources, channels and steps do not fit together")
-    if regions > MOST_REGIONS:
-        raise ValueError(f"it has {regions} regions")
-    if len(identity["sources"]) != len(sizes) or shape.sources > len(sizes):
-        raise ValueError(f"it lists {len(sizes)} sources, and others elsewhere")
-    if not isinstance(identity["encoders"], str):
-        raise TypeError("the hash of its encoders is not text")
-    if any(batch.n_rows > batch.n_graphs for batch in batches):
-        raise ValueError("a batch has more rows than graphs")
-    if sum(batch.n_rows for batch in batches) + shape.targets * len(batches) > MOST_ROWS:
-        raise ValueError("it has more rows than a grid can have")
-    texts = [
-        values["run"],
-        values["created"],
-        *columns,
-        *channels,
-        *(batch.sha256 for batch in batches),
-    ]
-    texts += [name for name in names if name is not None]
-    if not all(isinstance(text, str) for text in texts):
-        raise TypeError("a name is not text")
+    listed = [*texts.values(), *columns, *versions.values(), *(batch.sha256 for batch in batches)]
+    if not all(isinstance(text, str) for text in listed):
+        raise TypeError("a name or checksum is not text")
+    if values["dtype"] not in DTYPES or not columns:
+        raise ValueError(f"it has {len(columns)} columns of {shown(str(values['dtype']))}")
     return Manifest(
-        values["run"],
-        dict(values["versions"]),
-        identity,
-        columns,
-        channels,
-        steps,
-        names,
-        sizes,
-        shape,
-        batches,
-        regions,
-        values["created"],
-        dict(values["engine"]),
+        **texts,
+        versions=dict(versions),
+        dtype=values["dtype"],
+        columns=tuple(columns),
+        batches=batches,
     )
 
 
-def _count(value: Any, least: int = 1) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value < MOST_ROWS:
-        raise ValueError(f"{value!r} is not a count")
+def _count(value: Any) -> int:
+    if type(value) is not int or not 0 <= value < MOST_COUNT:
+        raise ValueError(f"{shown(repr(value))} is not a count")
     return value
 
 
@@ -216,64 +135,75 @@ def _count(value: Any, least: int = 1) -> int:
 class Index:
     """The targets of a batch.
 
-    digests: content hashes in the caller's order, (n_graphs, 32). rows: where in the grid each one
-    is, (n_graphs,). sizes: nodes of the graphs in planned order, (n_rows,). blocks: hashes of the
-    files of packed graphs, (n_blocks, 32). names: in the caller's order.
+    digests: content hashes in the caller's order, (n_graphs, 32). rows: row of each in the run,
+    (n_graphs,). counts, costs: rows and estimated seconds of each tile, (n_tiles,). targets:
+    checksums of the files with the graphs of each tile, (n_tiles, 32). names: as digests.
     """
 
     digests: NDArray[np.uint8]
     rows: NDArray[np.int64]
-    sizes: NDArray[np.int64]
-    blocks: NDArray[np.uint8]
+    counts: NDArray[np.int64]
+    costs: NDArray[np.float64]
+    targets: NDArray[np.uint8]
     names: list[str | None]
 
-    def as_bytes(self) -> bytes:
-        """Return the content of the file."""
-        from safetensors.numpy import save
-
-        arrays = {
-            "digests": self.digests,
-            "rows": self.rows,
-            "sizes": self.sizes,
-            "blocks": self.blocks,
-            "names": np.frombuffer(json.dumps(self.names).encode(), dtype=np.uint8),
-        }
-        return save({name: np.ascontiguousarray(array) for name, array in arrays.items()})
+    def as_bytes(self, manifest: Manifest, number: int) -> bytes:
+        """Return the content of the file; number: which batch of the run it is."""
+        arrays = {name: value for name, value in vars(self).items() if name != "names"}
+        arrays["names"] = text_as_array(self.names)
+        return pack(INDEX, arrays, context=f"{manifest.key} {index_name(number)}")
 
 
-def read_index(folder: Folder, manifest: Manifest, number: int) -> Index:
-    """Read the index of a batch; everything in it is checked against the manifest."""
-    from safetensors.numpy import load
+def read_indices(folder: Folder, manifest: Manifest) -> list[Index]:
+    """Read the indices of all batches, each checked against the manifest."""
+    found: list[Index] = []
+    n_rows = 0
+    for number, batch in enumerate(manifest.batches):
+        where = f"{folder.address}/{index_name(number)}"
+        try:
+            content = folder.read(index_name(number))
+            if hashlib.sha256(content).hexdigest() != batch.sha256:
+                raise ValueError("its checksum does not match")
+            index = _index(content, manifest, number, n_rows)
+        except FileNotFoundError:
+            raise RunError(f"{where} is missing; restore it, or begin a new run") from None
+        except DAMAGE as error:
+            if isinstance(error, RunError):
+                raise
+            raise RunError(
+                f"{where} is damaged, or {NAME} is not of this run: {shown(str(error))}; restore "
+                "it, or begin a new run in another folder"
+            ) from error
+        n_rows += int(index.counts.sum())
+        found.append(index)
+    return found
 
-    batch, where = manifest.batches[number], f"{folder.address}/{index_name(number)}"
-    try:
-        content = folder.read(index_name(number))
-    except FileNotFoundError:
-        raise RunError(f"{where} is missing; the run cannot be continued without it") from None
-    if hashlib.sha256(content).hexdigest() != batch.sha256:
-        raise RunError(f"{where} is damaged: its checksum does not match")
-    with naming_damage(where):
-        arrays = load(content)
-        names = json.loads(arrays.pop("names").tobytes())
-        index = Index(**arrays, names=names)
-        n_blocks = -(-batch.n_rows // manifest.shape.targets)
-        shapes = [index.digests.shape, index.rows.shape, index.sizes.shape, index.blocks.shape]
-        if shapes != [(batch.n_graphs, 32), (batch.n_graphs,), (batch.n_rows,), (n_blocks, 32)]:
-            raise ValueError(f"its arrays have the shapes {shapes}")
-        kinds = [array.dtype.kind for array in (index.rows, index.sizes)]
-        if len(names) != batch.n_graphs or kinds != ["i", "i"]:
-            raise ValueError("its arrays are of other kinds")
-        inside = (index.rows >= 0) & (index.rows < manifest.plan.n_rows)
-        if not inside.all() or (index.sizes < 1).any():
-            raise ValueError("it names rows that do not exist")
+
+def _index(content: bytes, manifest: Manifest, number: int, first_row: int) -> Index:
+    batch = manifest.batches[number]
+    arrays, _ = unpack(INDEX, content, f"{manifest.key} {index_name(number)}")
+    names = names_from_array(arrays.pop("names"), batch.n_graphs)
+    index = Index(**arrays, names=names)
+    expected = {
+        "digests": ("uint8", (batch.n_graphs, 32)),
+        "rows": ("int64", (batch.n_graphs,)),
+        "counts": ("int64", (batch.n_tiles,)),
+        "costs": ("float64", (batch.n_tiles,)),
+        "targets": ("uint8", (batch.n_tiles, 32)),
+    }
+    for name, kind in expected.items():
+        if (str(arrays[name].dtype), arrays[name].shape) != kind:
+            raise ValueError(f"its {name} are {arrays[name].dtype} of shape {arrays[name].shape}")
+    counts, rows = index.counts, index.rows
+    if (counts < 1).any() or (counts > batch.n_graphs).any():
+        raise ValueError("a tile has no rows, or too many")
+    if (rows < 0).any() or (rows >= first_row + counts.sum()).any():
+        raise ValueError("it names rows that do not exist")
+    if not np.isfinite(index.costs).all() or (index.costs < 0).any():
+        raise ValueError("its costs are not finite and positive")
     return index
 
 
 def index_name(number: int) -> str:
     """Return the name of the index of a batch."""
-    return f"targets/{number:06d}.safetensors"
-
-
-def block_name(block: int) -> str:
-    """Return the name of the file with the graphs of a row of tiles."""
-    return f"graphs/{block:06d}.safetensors"
+    return f"{INDEX}/{number:06d}.safetensors"

@@ -9,46 +9,47 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ddgk import datasets, errors, graphs, kernel, plots
+    from ddgk import datasets, errors, graphs, kernels, plots
     from ddgk.alignment import Alignment, GroupAlignment, align
+    from ddgk.config import Config
     from ddgk.estimator import DDGK
     from ddgk.explanation import Explanation
     from ddgk.graphs import Graph, Policies
-    from ddgk.method import PRESETS, Method
-    from ddgk.store.run import Run, open_run
+    from ddgk.similarity import SimilarityExplanation
+    from ddgk.store import Run, open_run
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "DDGK",
-    "PRESETS",
     "Alignment",
+    "Config",
     "Explanation",
     "Graph",
     "GroupAlignment",
-    "Method",
     "Policies",
     "Run",
+    "SimilarityExplanation",
     "align",
     "datasets",
     "errors",
     "graphs",
-    "kernel",
+    "kernels",
     "open_run",
     "plots",
 ]
 
 _HOME = {
     "DDGK": "ddgk.estimator",
-    "PRESETS": "ddgk.method",
     "Alignment": "ddgk.alignment",
+    "Config": "ddgk.config",
     "Explanation": "ddgk.explanation",
     "Graph": "ddgk.graphs",
     "GroupAlignment": "ddgk.alignment",
-    "Method": "ddgk.method",
     "Policies": "ddgk.graphs",
-    "Run": "ddgk.store.run",
+    "Run": "ddgk.store",
+    "SimilarityExplanation": "ddgk.similarity",
     "align": "ddgk.alignment",
-    "open_run": "ddgk.store.run",
+    "open_run": "ddgk.store",
 }
 
 

@@ -278,6 +278,9 @@ class Config:
         """Return all fields by name, as scikit-learn's estimators do."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    def __sklearn_clone__(self) -> Config:
+        return self
+
     def as_json(self) -> dict[str, Any]:
         """Return all fields as JSON values.
 

@@ -1,207 +1,261 @@
-"""DDGK as a scikit-learn transformer: lists of graphs in, one row per graph out."""
+"""`DDGK`: graphs in, rows of numbers out; Algorithm 1 of the paper as a scikit-learn transformer."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import fields, replace
-from functools import partial
+from dataclasses import replace
+from os import PathLike
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from ddgk.attributes import learn_families
-from ddgk.columns import column_names, reported_channels, source_columns, split_by_channel
-from ddgk.divergence import Scorer
-from ddgk.embedding import embed
-from ddgk.embedding.runs import Setting, embed_into
-from ddgk.embedding.tiles import memory_in_bytes
-from ddgk.embedding.training import train_model, train_model_in
-from ddgk.encoder import Encoder
-from ddgk.engine import engine_name
+from ddgk.attributes import UNSEEN
+from ddgk.config import Config
+from ddgk.embedding import embed_graphs, embed_into, stored_settings, train_into
+from ddgk.embedding.checks import check_choice, check_count, check_n_jobs, parse_memory
+from ddgk.engine import ENGINES
 from ddgk.errors import ParameterError
-from ddgk.explanation import Explanation, explain, profiles
-from ddgk.graphs import Graph
+from ddgk.explanation import Explanation
+from ddgk.graphs import Policies
 from ddgk.graphs.convert import as_graph, as_graphs, stream_graphs
-from ddgk.method import Method
-from ddgk.parameters import Parameters, Path
-from ddgk.reading import Reader
-from ddgk.sources import cheap_divergences, choose_sources
-from ddgk.store import StoredModel, load_model, save_model
-from ddgk.store.run import Run, is_run, load_from_run
+from ddgk.graphs.graph import Graph
+from ddgk.models import Execution, GlobalModel, LocalModel, model_from_parts
+from ddgk.similarity import SimilarityExplanation, explain_pair
+from ddgk.sources import choose_sources
+from ddgk.store import Run, load_model, save_parts
+from ddgk.targets import Encoding
+from ddgk.transformer import Transformer, as_config, draw_seed
+
+Path = str | PathLike[str]
 
 
-class DDGK(Parameters):
-    """Deep Divergence Graph Kernels: describe graphs by how far they are from a few source graphs.
+class DDGK(Transformer):
+    """Embed graphs by how well a few source graphs reconstruct them.
 
-    `fit` chooses sources among the graphs and trains a small encoder for each; `transform` learns,
-    for every graph, attention onto each source, and reports how badly it reconstructs the graph.
+    A small encoder is trained for each of a few source graphs. Every graph learns attention onto
+    each source through the frozen encoder; the loss that remains is its divergence from the source.
+    With the default configuration the columns are a compact feature map of divergences and of what
+    every node looks like from the sources (`ddgk.features`): inner products are a kernel, and
+    Euclidean distances its distance. With the presets "paper" and "authors" they are the
+    divergences themselves.
 
     Parameters
     ----------
-    n_sources : int
-        How many of the graphs become sources; all of them where there are fewer.
-    preset : {"default", "paper", "authors"}
-        What the parameters of the method are where they are not given (see `ddgk.method.Method`).
-    sources : {"random", "sizes", "farthest", "facility"}, sequence of int, or of graphs
-        How sources are chosen (at random; one from each of as many strata by size; each as far as
-        can be from those before; so that every graph is near one, by cheap divergences from a few
-        pilots), or which positions of the fitted graphs, or which graphs, they are. Graphs of more
-        than 20,000 nodes are never chosen; they can be targets.
-    relation, dimension, width, depth, encoder_epochs, encoder_rate, encoder_drop, encoder_decay, \
-encoder_patience, scores, reverse, start, rate, curve, window, regions, images, \
-attention_size, sampled_above, samples, families, coefficients, smoothing, surroundings, \
-reduction, output, baseline, symmetric, precision
-        The method; None means as the preset says. They are explained at `ddgk.method.Method`.
-    directed, self_loops, parallel_edges, weights : str
-        Policies for input that is not a simple graph (see `ddgk.graphs.Policies`).
-    unseen_labels : {"error", "ignore"}
-        For a label at `transform` that `fit` did not see; "ignore" gives it no mass.
-    engine : {"auto", "fused", "torch"}
-        What trains: the fused engine on the CPU, or torch (extra `torch`), which is the one for
-        GPUs. Results agree but for rounding. "auto": fused on the CPU, torch elsewhere.
-    device : str
-        "cpu", or "cuda" for the torch engine on a GPU.
-    random_state : int, numpy RandomState or Generator, or None
-        Seed of the choice of sources and of the starts.
-    n_jobs : int or None
-        Threads. Results do not depend on it.
-    max_memory : str, int or None
-        What a worker may take for the tile of a run it is at, such as "500MB"; None: "1GB".
-    verbose : bool
+    n_sources : int, default=16
+        Number of source graphs. More sources cost proportionally more time; beyond 16 they bring
+        little.
+    n_features : int or None, default=1024
+        Largest number of columns; there are never more than anchors. None keeps all. Not used by
+        the presets "paper" and "authors", whose columns are given by sources and loss terms.
+    sources : "random", list of graphs or list of int, default="random"
+        "random" draws sources from the fitted graphs. Otherwise the graphs to use as sources, or
+        their positions among the fitted graphs.
+    config : {"default", "paper", "authors"} or Config, default="default"
+        Everything else that changes a result. Fields can be searched as ``config__learning_rate``.
+    policies : Policies, optional
+        What to do with input that a graph cannot represent as it is. Default: `Policies()`.
+    unseen_labels : {"warn", "ignore", "error"}, default="warn"
+        Labels that no fitted graph had carry no weight; "warn" names them in one warning, "error"
+        refuses such graphs.
+    random_state : int, numpy RandomState or Generator, or None, default=None
+        Seed of the choice of sources and anchors and of the initial weights.
+    n_jobs : int or None, default=None
+        Threads; -1 for all processors. Results do not depend on it.
+    engine : {"auto", "fused", "torch"}, default="auto"
+        "fused" is compiled for the CPU. "torch" (extra `torch`) has every option and runs on GPUs.
+        "auto" takes the fused engine where it can.
+    device : str, default="cpu"
+        "cpu", or a device of torch such as "cuda".
+    max_memory : str, int or None, default=None
+        Memory for each thread, such as "500MB"; None: "1GB".
+    verbose : bool, default=False
         Show progress.
 
     Attributes
     ----------
     sources_ : list of Graph
-    source_indices_ : array of int, or None where graphs were given as sources
-    method_ : Method
-        The preset with what was changed.
-    channels_ : list of str
-    steps_ : tuple of int
-    readouts_ : tuple of str
-        What is read of a channel: after each of the steps, then by region of the source.
-    columns_ : list of str
-        What a source says of a graph: channels, each with all of its readouts, then images. The
-        columns of an embedding run over sources, then these.
+        The sources; of graphs of more than 128 nodes, connected parts.
+    source_indices_ : array of int or None
+        Positions of the sources among the fitted graphs; None where graphs were given.
+    config_ : Config
+    term_names_ : list of str
+        Names of the loss terms.
+    checkpoints_ : tuple of int
+        Steps after which loss terms are recorded.
     n_features_in_ : int
-        Always 1, a graph.
+        Always 1: a graph.
 
     Examples
     --------
     >>> import networkx, ddgk
-    >>> graphs = [networkx.cycle_graph(n) for n in (4, 5, 6)]
-    >>> graphs += [networkx.star_graph(n) for n in (4, 5, 6)]
-    >>> model = ddgk.DDGK(n_sources=2, encoder_epochs=100, random_state=0)
-    >>> model.fit_transform(graphs).shape
-    (6, 1096)
-    >>> model.get_feature_names_out()[:2].tolist()
-    ['source0/edges/1', 'source0/edges/2']
+    >>> graphs = [networkx.cycle_graph(n) for n in range(4, 10)]
+    >>> graphs += [networkx.star_graph(n) for n in range(4, 10)]
+    >>> model = ddgk.DDGK(n_sources=4, random_state=0)
+    >>> X = model.fit_transform(graphs)
+    >>> X.shape
+    (12, 12)
+    >>> apart = ddgk.kernels.distances(X)
+    >>> bool(apart[0, 1] < apart[0, 6])
+    True
     """
+
+    def __init__(
+        self,
+        n_sources: int = 16,
+        n_features: int | None = 1024,
+        *,
+        sources: Any = "random",
+        config: str | Config = "default",
+        policies: Policies | None = None,
+        unseen_labels: str = "warn",
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        engine: str = "auto",
+        device: str = "cpu",
+        max_memory: str | int | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_sources = n_sources
+        self.n_features = n_features
+        self.sources = sources
+        self.config = config
+        self.policies = policies
+        self.unseen_labels = unseen_labels
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.engine = engine
+        self.device = device
+        self.max_memory = max_memory
+        self.verbose = verbose
 
     def fit(
         self,
-        X: Sequence[Any],  # noqa: N803
+        X: Iterable[Any],  # noqa: N803
         y: object = None,  # noqa: ARG002
         *,
         run: Path | None = None,
         if_busy: str = "wait",
     ) -> Self:
-        """Choose sources and train their encoders.
+        """Choose sources, train their encoders, and learn the feature map.
 
         Parameters
         ----------
-        X : sequence of graphs
-            `ddgk.Graph`, or graphs of networkx, igraph, PyG, scipy, numpy, GraKeL.
+        X : iterable of graphs
+            `ddgk.Graph`, graphs of networkx, igraph, PyTorch Geometric, scipy, numpy, GraKeL or
+            RDKit, or SMILES (extra `chem`).
         y : ignored
-            The method has no use for classes.
-        run : path, optional
-            A run folder. Encoders that are there already are taken from it, and not trained.
+            Classes are not used.
+        run : str or path, optional
+            A run folder. A model that is there is read and not trained again.
         if_busy : {"wait", "share", "fail"}
-            As for `transform`; "share" waits until the encoders are there.
+            What to do while another process works in the run folder.
+
+        Returns
+        -------
+        self
         """
-        method, policies = self._method(), self._policies()
-        graphs = as_graphs(X, policies=policies)
+        config = self._checked()
+        graphs = as_graphs(X, policies=self.policies)
         seed = self._seed(run)
-        engine, verbose = self._engine(method), bool(self.verbose)
-        cheaply = partial(
-            cheap_divergences, method=method, engine=engine, seed=seed, verbose=verbose
-        )
+        execution = self._execution()
         chosen, indices = choose_sources(
-            graphs, self.sources, self.n_sources, seed, policies, cheaply
+            graphs, self.sources, self.n_sources, seed, self.policies
         )
-        families = learn_families([*graphs, *chosen], method.families)
-        reader = Reader(
-            method.relations[0], families, self.unseen_labels, method.surroundings, seed
-        )
-        scorer = Scorer(method, reader, engine, seed)
+        kind: Any = LocalModel if config.attention == "local" else GlobalModel
+
+        def train() -> LocalModel | GlobalModel:
+            encoding = Encoding.learn([*graphs, *chosen], config)
+            if config.attention == "global":
+                return GlobalModel.fit(chosen, encoding, config, seed, execution)
+            return LocalModel.fit(
+                graphs, chosen, encoding, config, seed, execution, self.n_features
+            )
+
         if run is None:
-            model = train_model(scorer, chosen, verbose)
+            model = train()
         else:
-            parameters = self._parameters()
-            model = train_model_in(run, scorer, chosen, parameters, if_busy, verbose)
+            settings = self._settings(config, seed, graphs)
+            model = train_into(run, settings, train, kind, if_busy=if_busy)
         self._adopt(model)
         self.source_indices_ = indices
         return self
 
     def transform(
         self,
-        X: Sequence[Any],  # noqa: N803
+        X: Iterable[Any],  # noqa: N803
         *,
         run: Path | None = None,
         add: bool = False,
         if_busy: str = "wait",
+        cluster: Any = None,
     ) -> Any:
         """Embed graphs.
 
         Parameters
         ----------
-        X : sequence of graphs
-        run : path, optional
-            A folder, or an address such as s3://bucket/run, that keeps what is finished: the same
-            call continues after whatever ended it, and returns at once when nothing is missing.
+        X : iterable of graphs
+        run : str or path, optional
+            A folder, or an address such as s3://bucket/run, that keeps finished rows: the same call
+            continues after an interruption.
         add : bool
-            Let a run that exists take graphs it does not have; only those are computed.
+            Let a run take graphs it does not have yet.
         if_busy : {"wait", "share", "fail"}
-            When another process is at work in the folder: wait for it, compute other tiles of the
-            same run beside it, or raise `BusyError`.
+            While another process works on the run: wait, compute other rows of it, or raise.
+        cluster : str or distributed.Client, optional
+            A Dask scheduler (extra `cluster`) whose workers compute the rows of a run.
 
         Returns
         -------
-        array of shape (n_graphs, n_columns), or a data frame of it
-            (`set_output`). A graph's row does not depend on the other graphs, nor on the run it
-            was computed in.
+        array of shape (n_graphs, n_columns), or a data frame (`set_output`)
+            float32; with the presets "paper" and "authors" float64. A row does not depend on the
+            other graphs.
         """
         self.check_fitted()
+        if run is None and cluster is not None:
+            raise ParameterError("cluster needs run=..., where its workers put their rows")
         if run is not None:
-            stream = stream_graphs(X, policies=self._policies())
-            rows = self._embed_into(run, stream, add, if_busy).rows()
-        else:
-            rows = self._rows(as_graphs(X, policies=self._policies()))
+            found = self.embed_into(run, X, add=add, if_busy=if_busy, cluster=cluster)
+            return self.arrange(found.rows(), self.get_feature_names_out())
+        graphs = self._converted(X)
+        model = self._current()
+        if model.execution.n_threads > 1 and len(graphs) > 1:
+            # Tiles share the threads; only a graph alone uses several itself.
+            model = replace(model, execution=replace(model.execution, n_threads=1))
+        rows = embed_graphs(
+            model,
+            graphs,
+            n_jobs=self.n_jobs,
+            max_memory=self.max_memory,
+            verbose=bool(self.verbose),
+        )
         return self.arrange(rows, self.get_feature_names_out())
 
     def fit_transform(
         self,
-        X: Sequence[Any],  # noqa: N803
+        X: Iterable[Any],  # noqa: N803
         y: object = None,
         *,
         run: Path | None = None,
         if_busy: str = "wait",
     ) -> Any:
-        """Fit, then embed the same graphs; see `fit` and `transform` for what a run is.
+        """Fit, then embed the same graphs; see `fit` and `transform`.
 
         Examples
         --------
         >>> import networkx, tempfile, ddgk
         >>> graphs = [networkx.path_graph(n) for n in (3, 4, 5)]
-        >>> model = ddgk.DDGK(encoder_epochs=50, random_state=0)
+        >>> model = ddgk.DDGK(random_state=0)
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     first = model.fit_transform(graphs, run=folder)
         ...     again = model.fit_transform(graphs, run=folder)  # reads, and computes nothing
-        >>> (first == again).all()
-        np.True_
+        >>> bool((first == again).all())
+        True
         """
-        return self.fit(X, y, run=run, if_busy=if_busy).transform(X, run=run, if_busy=if_busy)
+        graphs = as_graphs(X, policies=self.policies)
+        return self.fit(graphs, y, run=run, if_busy=if_busy).transform(
+            graphs, run=run, if_busy=if_busy
+        )
 
     def embed_into(
         self,
@@ -210,119 +264,131 @@ reduction, output, baseline, symmetric, precision
         *,
         add: bool = False,
         if_busy: str = "wait",
+        cluster: Any = None,
     ) -> Run:
-        """Embed graphs into a run folder and return the run, whose rows are read when asked for.
+        """Embed graphs into a run folder and return the run, whose rows are read on request.
 
-        Unlike `transform` this holds neither the graphs nor the embedding in memory: graphs may
-        come from a generator. The other parameters are those of `transform`.
-
-        Examples
-        --------
-        >>> import networkx, tempfile, ddgk
-        >>> model = ddgk.DDGK(n_sources=2, encoder_epochs=50, random_state=0)
-        >>> model = model.fit([networkx.path_graph(n) for n in (3, 4, 5)])
-        >>> with tempfile.TemporaryDirectory() as folder:
-        ...     run = model.embed_into(folder, (networkx.cycle_graph(n) for n in range(3, 9)))
-        ...     print(run.n_graphs, [block.shape for block in run.blocks()])
-        6 [(6, 1096)]
+        Unlike `transform` this holds neither the graphs nor the rows in memory; graphs may come
+        from a generator. Parameters are those of `transform`.
         """
         self.check_fitted()
-        return self._embed_into(run, stream_graphs(X, policies=self._policies()), add, if_busy)
+        model = self._current()
+        model = replace(model, execution=replace(model.execution, n_threads=1))
+        return embed_into(
+            run,
+            model,
+            stream_graphs(X, policies=self.policies),
+            add=add,
+            if_busy=if_busy,
+            n_jobs=self.n_jobs,
+            max_memory=self.max_memory,
+            cluster=cluster,
+            verbose=bool(self.verbose),
+        )
 
-    def explain(self, graph: Any, source: int, *, relation: str | None = None) -> Explanation:
-        """Split the divergence of a graph from a source into the shares of nodes and edges.
+    def divergences(self, X: Iterable[Any]) -> NDArray[np.float64]:  # noqa: N803
+        """Return the paper's Psi: the divergence of every graph from every source.
 
         Parameters
         ----------
-        graph : a graph
-        source : int
-            Position in `sources_`.
-        relation : str, optional
-            Which of several relations; the first if not given.
+        X : iterable of graphs
 
         Returns
         -------
-        Explanation
-            Of a target whose entries were sampled it has the shares of nodes, not of edges.
-
-        Examples
-        --------
-        >>> import networkx, ddgk
-        >>> graphs = [networkx.cycle_graph(5), networkx.star_graph(4)]
-        >>> model = ddgk.DDGK(encoder_epochs=100, random_state=0).fit(graphs)
-        >>> why = model.explain(networkx.path_graph(4), source=1)
-        >>> found = model.by_channel(model.transform([networkx.path_graph(4)]))[0, 1]
-        >>> bool(abs(why.nodes.sum(-1) - why.baseline - found).max() < 1e-9)
-        True
-        """
-        encoder, scorer = self._encoder(source), self._scorer()
-        known = scorer.method.relations
-        if relation is not None and relation not in known:
-            raise ParameterError(
-                f"relation must be one of {', '.join(map(repr, known))}, not {relation!r}"
-            )
-        place = 0 if relation is None else known.index(relation)
-        return explain(scorer.parts[place], self._one(graph), encoder.sides[place])
-
-    def node_profiles(self, graph: Any) -> NDArray[np.float64]:
-        """Return what every node of a graph costs against every source.
-
-        Returns
-        -------
-        array of shape (n_nodes, n_sources * n_channels * n_steps)
-            Nodes of different graphs can be compared, since the sources are the same.
-        """
-        self.check_fitted()
-        found = profiles(self._scorer(), self._one(graph), self._model.encoders)
-        return found.reshape(len(found), -1)
-
-    def by_channel(self, rows: ArrayLike) -> NDArray[np.float64]:
-        """Return the divergences in rows of an embedding, with an axis for all they run over.
-
-        Parameters
-        ----------
-        rows : array-like of shape (n_graphs, n_columns)
-            As `transform` returns them.
-
-        Returns
-        -------
-        array of shape (n_graphs, n_sources, n_channels, n_readouts)
+        array of shape (n_graphs, n_sources, n_terms, n_checkpoints)
+            Named by `sources_`, `term_names_` and `checkpoints_`.
 
         Examples
         --------
         >>> import networkx, ddgk
         >>> graphs = [networkx.cycle_graph(n) for n in (4, 5, 6)]
-        >>> model = ddgk.DDGK(n_sources=2, encoder_epochs=50, curve=(1, 5))
-        >>> rows = model.fit_transform(graphs)
-        >>> model.by_channel(rows).shape, model.channels_[:2], model.readouts_
-        ((3, 2, 4, 2), ['edges', 'non_edges'], ('1', '5'))
+        >>> model = ddgk.DDGK(n_sources=2, random_state=0).fit(graphs)
+        >>> model.divergences(graphs).shape, model.term_names_, model.checkpoints_
+        ((3, 2, 3, 5), ['edges', 'forward_background', 'reverse_background'], (0, 1, 2, 3, 4))
         """
         self.check_fitted()
-        method, families = self._model.method, self._model.reader.family_names
-        return split_by_channel(rows, len(self.sources_), method, families)
+        return self._current().divergences(self._converted(X))
+
+    def explain(self, graph: Any, source: int) -> Explanation:
+        """Split the divergence of a graph from a source into shares of nodes and edges.
+
+        Parameters
+        ----------
+        graph : graph
+        source : int
+            Position in `sources_`.
+
+        Returns
+        -------
+        Explanation
+
+        Examples
+        --------
+        >>> import networkx, ddgk
+        >>> graphs = [networkx.cycle_graph(5), networkx.star_graph(4)]
+        >>> model = ddgk.DDGK(random_state=0).fit(graphs)
+        >>> why = model.explain(networkx.path_graph(4), source=1)
+        >>> found = model.divergences([networkx.path_graph(4)])[0, 1]
+        >>> bool(abs(why.divergence - found).max() < 1e-4)
+        True
+        """
+        self.check_fitted()
+        n_sources = len(self._model.encoders)
+        whole = isinstance(source, int | np.integer) and not isinstance(source, bool)
+        if not whole or not 0 <= source < n_sources:
+            raise ParameterError(f"source must be 0..{n_sources - 1}, not {source!r}")
+        return self._current().explain(as_graph(graph, policies=self.policies), int(source))
+
+    def explain_similarity(self, first: Any, second: Any) -> SimilarityExplanation:
+        """Split the similarity of two graphs into shares of pairs of nodes.
+
+        Parameters
+        ----------
+        first, second : graph
+
+        Returns
+        -------
+        SimilarityExplanation
+
+        Examples
+        --------
+        >>> import networkx, ddgk
+        >>> graphs = [networkx.cycle_graph(5), networkx.star_graph(4), networkx.path_graph(4)]
+        >>> model = ddgk.DDGK(random_state=0).fit(graphs)
+        >>> why = model.explain_similarity(networkx.path_graph(4), networkx.path_graph(5))
+        >>> why.pairs.shape
+        (4, 5)
+        """
+        self.check_fitted()
+        model = self._current()
+        if not isinstance(model, LocalModel):
+            raise ParameterError(
+                'similarities are explained by local attention; fit with config="default"'
+            )
+        graphs = [as_graph(graph, policies=self.policies) for graph in (first, second)]
+        return explain_pair(model, *graphs)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:  # noqa: ARG002
-        """Name the columns: source, channel, readout."""
+        """Return the names of the columns."""
         self.check_fitted()
-        names = column_names(len(self.sources_), self.columns_)
-        return np.asarray(names, dtype=np.object_)
+        return np.asarray(self._model.columns, dtype=np.object_)
 
     def save(self, path: Path) -> None:
-        """Write the fitted model to a file; nothing is left half-written under that name.
+        """Write the fitted model to a file, atomically; an existing file is replaced.
 
         Parameters
         ----------
         path : str or path
-            A file that exists is replaced.
         """
         self.check_fitted()
-        save_model(path, self._model, self._parameters())
+        tensors, metadata = self._model.to_parts()
+        save_parts(path, tensors, {**metadata, "parameters": self._stored_parameters()})
 
     @classmethod
     def load(cls, path: Path) -> DDGK:
-        """Read a model that `save` wrote, or that is in a run folder; it gives the same bits.
+        """Read a model that `save` wrote, or that is in a run folder.
 
-        Its parameters spell the whole method out, so that a clone fits as the saved model did.
+        Rows of a loaded model are bitwise identical.
 
         Parameters
         ----------
@@ -333,66 +399,98 @@ reduction, output, baseline, symmetric, precision
         --------
         >>> import networkx, tempfile, ddgk
         >>> graphs = [networkx.path_graph(n) for n in (3, 4, 5)]
-        >>> model = ddgk.DDGK(relation=["node_to_edges", "edge_to_nodes"], encoder_epochs=50)
+        >>> model = ddgk.DDGK(n_sources=2, random_state=0).fit(graphs)
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     model.fit(graphs).save(f"{folder}/paths.ddgk")
+        ...     model.save(f"{folder}/paths.ddgk")
         ...     loaded = ddgk.DDGK.load(f"{folder}/paths.ddgk")
-        >>> loaded.relation
-        ('node_to_edges', 'edge_to_nodes')
+        >>> bool((loaded.transform(graphs) == model.transform(graphs)).all())
+        True
         """
-        model, parameters = load_from_run(path) if is_run(path) else load_model(path)
-        known = cls().get_params()
-        given = {**parameters, **{f.name: getattr(model.method, f.name) for f in fields(Method)}}
-        loaded = cls(**{name: value for name, value in given.items() if name in known})
-        loaded._adopt(model)
+
+        def build(tensors: Any, metadata: dict[str, Any]) -> DDGK:
+            model = model_from_parts(tensors, metadata)
+            given = dict(metadata.get("parameters", {}))
+            known = cls._defaults()
+            loaded = cls(**{name: value for name, value in given.items() if name in known})
+            loaded.config = model.config
+            loaded._checked()
+            loaded._adopt(replace(model, execution=loaded._execution()))
+            return loaded
+
+        loaded = load_model(path, build)
         loaded.source_indices_ = None
         return loaded
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "_model")
 
-    def _rows(self, graphs: Sequence[Graph]) -> NDArray[np.float64]:
-        scorer, model = self._scorer(), self._model
-        grid = embed(scorer, graphs, model.encoders, model.baselines, verbose=bool(self.verbose))
-        return grid.reshape(len(graphs), -1)
+    def _checked(self) -> Config:
+        """Validate all parameters; return the configuration."""
+        check_count("n_sources", self.n_sources)
+        if self.n_features is not None:
+            check_count("n_features", self.n_features)
+        check_choice("unseen_labels", self.unseen_labels, UNSEEN)
+        check_choice("engine", self.engine, ENGINES)
+        check_n_jobs(self.n_jobs)
+        parse_memory(self.max_memory)
+        if not isinstance(self.device, str):
+            raise ParameterError(f"device must be a name such as 'cpu', not {self.device!r}")
+        if self.policies is not None and not isinstance(self.policies, Policies):
+            raise ParameterError(f"policies must be a ddgk.Policies, not {self.policies!r}")
+        return as_config(self.config)
 
-    def _embed_into(self, run: Path, graphs: Iterable[Graph], add: bool, if_busy: str) -> Run:
-        setting = Setting(
-            engine=engine_name(self.engine, self.device),
-            device=self.device,
-            n_jobs=self.n_jobs,
-            max_memory=memory_in_bytes(self.max_memory),
-            if_busy=if_busy,
-            add=add,
-            verbose=bool(self.verbose),
-        )
-        reader = replace(self._model.reader, unseen=self.unseen_labels)
-        model = replace(self._model, reader=reader)
-        return embed_into(run, model, self._parameters(), graphs, setting)
+    def _execution(self) -> Execution:
+        return Execution(self.engine, self.device, check_n_jobs(self.n_jobs))
 
-    def _scorer(self) -> Scorer:
-        self.check_fitted()
-        model = self._model
-        reader = replace(model.reader, unseen=self.unseen_labels)
-        return Scorer(model.method, reader, self._engine(model.method), model.seed)
+    def _seed(self, run: Path | None) -> int:
+        """Draw the seed; without a random state, a run keeps the seed it has."""
+        if run is not None and self.random_state is None:
+            there = stored_settings(run)
+            if there is not None and isinstance(there.get("seed"), int):
+                return int(there["seed"])
+        return draw_seed(self.random_state)
 
-    def _adopt(self, model: StoredModel) -> None:
-        """Become a fitted model."""
+    def _settings(self, config: Config, seed: int, graphs: Sequence[Graph]) -> dict[str, Any]:
+        """Return what identifies a fit before it is done, for a run folder."""
+        import hashlib
+
+        content = hashlib.sha256("".join(graph.digest for graph in graphs).encode()).hexdigest()
+        return {
+            "config": config.as_json(),
+            "n_sources": int(self.n_sources),
+            "n_features": None if self.n_features is None else int(self.n_features),
+            "sources": self.sources if isinstance(self.sources, str) else "given",
+            "engine": self.engine,
+            "device": self.device,
+            "seed": seed,
+            "graphs": content,
+        }
+
+    def _stored_parameters(self) -> dict[str, Any]:
+        """Return the parameters that a file can hold; the configuration is stored with the model."""
+        plain = (str, int, float, bool, type(None))
+        given = self.get_params(deep=False)
+        given["sources"] = "random"
+        return {
+            name: value
+            for name, value in given.items()
+            if isinstance(value, plain) and name not in ("config", "policies")
+        }
+
+    def _converted(self, graphs: Iterable[Any]) -> list[Graph]:
+        """Convert graphs and apply the policy for labels that fit did not see."""
+        found = as_graphs(graphs, policies=self.policies)
+        self._model.encoding.attributes.check_labels(found, self.unseen_labels)
+        return found
+
+    def _current(self) -> LocalModel | GlobalModel:
+        """Return the model, executed as the parameters say now."""
+        return replace(self._model, execution=self._execution())
+
+    def _adopt(self, model: LocalModel | GlobalModel) -> None:
         self._model = model
-        self.method_ = model.method
+        self.config_ = model.config
         self.sources_ = [encoder.graph for encoder in model.encoders]
-        self.steps_ = model.method.curve
-        self.readouts_ = model.method.readouts
-        self.columns_ = source_columns(model.method, model.reader.family_names)
-        self.channels_ = reported_channels(model.method, model.reader.family_names)
+        self.term_names_ = model.term_names
+        self.checkpoints_ = model.config.checkpoints
         self.n_features_in_ = 1
-
-    def _one(self, graph: Any) -> Graph:
-        return as_graph(graph, policies=self._policies())
-
-    def _encoder(self, source: int) -> Encoder:
-        self.check_fitted()
-        encoders = self._model.encoders
-        if not isinstance(source, int | np.integer) or not 0 <= source < len(encoders):
-            raise ParameterError(f"source must be 0..{len(encoders) - 1}, not {source!r}")
-        return encoders[source]

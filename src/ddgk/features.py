@@ -20,7 +20,7 @@ so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numba
@@ -55,6 +55,18 @@ class Views:
     starts: Integers
     ids: Integers
     weights: Singles
+
+    def check(self, n_graphs: int, view_dimension: int) -> None:
+        """Raise where the arrays do not fit each other."""
+        n_entries = len(self.ids)
+        fits = self.points.ndim == 2 and self.points.shape[1] == view_dimension
+        fits = fits and self.starts.shape == (n_graphs + 1,) and self.weights.shape == (n_entries,)
+        fits = fits and self.starts[0] == 0 and self.starts[-1] == n_entries
+        fits = fits and bool((np.diff(self.starts) >= 0).all())
+        fits = fits and (n_entries == 0 or 0 <= self.ids.min() <= self.ids.max() < len(self.points))
+        fits = fits and bool(np.isfinite(self.points).all() and np.isfinite(self.weights).all())
+        if not fits:
+            raise ValueError("the views of the anchors do not fit")
 
 
 @dataclass(frozen=True)
@@ -206,17 +218,33 @@ class CompactMap:
             np.zeros((len(anchors.sizes), 0), np.float32),
         )
         norms = blank.norms(anchors)
-        blank = _changed(blank, anchor_norms=norms)
+        blank = replace(blank, anchor_norms=norms)
         first, second = blank.distances(anchors)
         units = np.array([_median(first), _median(second)])
-        blank = _changed(blank, units=units)
+        blank = replace(blank, units=units)
         weights = _projection(blank.kernel(anchors), n_features)
-        return _changed(blank, weights=weights)
+        return replace(blank, weights=weights)
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
         return self.weights.shape[1]
+
+    def standardised(self, graphs: Description) -> Singles:
+        """Return x, the standardised divergences, (n_graphs, n_divergence_columns)."""
+        columns = (divergence_columns(graphs) - self.mean) * self.scale
+        return columns.astype(np.float32)
+
+    def node_views(self, outcome: LocalOutcome) -> list[Singles]:
+        """Return the view of every node after each step, (n_nodes, view_dimension) each."""
+        found = []
+        for frame, level, points in zip(
+            self.frames, outcome.levels[1:], outcome.views, strict=False
+        ):
+            placed = np.empty_like(points)
+            _rotate(points, frame.mean, frame.axes, placed)
+            found.append(placed[level.ids])
+        return found
 
     def norms(self, graphs: Description) -> Doubles:
         """Return sum_t k_t(G, G), (n_graphs,)."""
@@ -236,7 +264,7 @@ class CompactMap:
 
     def distances(self, graphs: Description) -> tuple[Doubles, Doubles]:
         """Return D and d^2 of graphs and anchors, (n_graphs, n_anchors) each."""
-        columns = ((divergence_columns(graphs) - self.mean) * self.scale).astype(np.float32)
+        columns = self.standardised(graphs)
         first = np.zeros((len(columns), len(self.anchor_divergences)))
         _absolute_differences(columns, self.anchor_divergences, first)
         shared = np.zeros_like(first)
@@ -269,6 +297,29 @@ class CompactMap:
         found = np.zeros((len(kernel), self.n_features), np.float32)
         _product(kernel, self.weights, found)
         return found
+
+    def check(self, n_columns: int, view_dimension: int, n_steps: int) -> None:
+        """Raise where the arrays do not fit each other or the model."""
+        n_anchors = len(self.anchor_sizes)
+        shapes = {
+            "mean": (n_columns,),
+            "scale": (n_columns,),
+            "units": (2,),
+            "anchor_divergences": (n_anchors, n_columns),
+            "anchor_norms": (n_anchors,),
+            "anchor_sizes": (n_anchors,),
+            "weights": (n_anchors, self.n_features),
+        }
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} of the feature map does not fit")
+        if len(self.frames) != n_steps or (self.anchor_sizes < 1).any():
+            raise ValueError("the feature map has another number of steps, or empty anchors")
+        for frame, views in zip(self.frames, self.anchors, strict=True):
+            views.check(n_anchors, view_dimension)
+            if frame.mean.shape != (view_dimension,) or frame.axes.shape != (view_dimension,) * 2:
+                raise ValueError("a frame of the feature map does not fit")
 
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return all arrays by name, and the numbers."""
@@ -321,12 +372,6 @@ class CompactMap:
             tensors["anchor_sizes"],
             tensors["weights"],
         )
-
-
-def _changed(value: CompactMap, **changes: Any) -> CompactMap:
-    from dataclasses import replace
-
-    return replace(value, **changes)
 
 
 def divergence_columns(graphs: Description) -> Doubles:

@@ -200,7 +200,7 @@ class Encoding:
 
     def target_matrix(self, graph: Graph) -> TargetMatrix:
         """Build the target matrix of a graph, in its node order."""
-        return TARGETS[self.target](graph, self._weights(graph), self.seed)
+        return TARGETS[self.target](graph, self.edge_weights(graph), self.seed)
 
     def encode(self, graph: Graph, *, quotient: bool) -> EncodedGraph:
         """Turn a graph into arrays: by class of its coarsest equitable partition, or by node.
@@ -225,7 +225,7 @@ class Encoding:
         """Return the nodes in an order that does not depend on their numbering."""
         self.attributes.check(graph)
         build = adjacency if self.target in DRAWN else TARGETS[self.target]
-        return canonical_order(*self._codes(graph, build(graph, self._weights(graph)).arcs))
+        return canonical_order(*self._codes(graph, build(graph, self.edge_weights(graph)).arcs))
 
     def source_rows(self, graph: Graph) -> tuple[list[Rows], Any]:
         """Return Q_u of the rows of an encoder's table, per attribute, and their member nodes."""
@@ -250,7 +250,8 @@ class Encoding:
         """Undo `as_json`."""
         return cls(**{**values, "attributes": AttributeModel.from_json(values["attributes"])})
 
-    def _weights(self, graph: Graph) -> Array:
+    def edge_weights(self, graph: Graph) -> Array:
+        """Return the weight of every edge in [0, 1]; 1 where the model has no weights."""
         if self.weight_scale is None or graph.edge_weights is None:
             return np.ones(graph.n_edges)
         return np.minimum(1.0, graph.edge_weights / self.weight_scale)

@@ -1,7 +1,6 @@
-"""The shape of a scikit-learn transformer, without loading scikit-learn.
+"""The interface of a scikit-learn transformer, without importing scikit-learn.
 
-Importing scikit-learn takes longer than embedding a hundred molecules, so only who uses it waits
-for it. Pipelines, clones, searches and `set_output` find here what they ask an estimator for.
+Importing scikit-learn takes longer than embedding a hundred molecules; hence no base class of it.
 """
 
 from __future__ import annotations
@@ -14,44 +13,55 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.config import Config
 from ddgk.errors import MissingExtraError, ParameterError
 
 CONTAINERS = ("default", "pandas", "polars")
 
 
 class Transformer:
-    """What scikit-learn expects of an object that turns things into rows of numbers.
+    """Base class with the methods that scikit-learn calls on a transformer.
 
-    The parameters of a subclass are those of its constructor, kept under the same names.
+    The parameters of a subclass are those of its constructor, kept under the same names. A
+    parameter `config` has fields, which are parameters too: ``config__learning_rate``.
     """
 
     _sklearn_output_config: dict[str, str]  # under this name, scikit-learn's clone keeps it
+    config: Any
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
         given = list(inspect.signature(cls).parameters.values())
         return {parameter.name: parameter.default for parameter in given}
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters as they were given.
 
         Parameters
         ----------
         deep : bool
-            There is nothing further down; scikit-learn asks with it.
+            Add the fields of the configuration, as ``config__NAME``.
         """
-        return {name: getattr(self, name) for name in self._defaults()}
+        found = {name: getattr(self, name) for name in self._defaults()}
+        if deep and "config" in found:
+            config = as_config(found["config"]).get_params()
+            found |= {f"config__{name}": value for name, value in config.items()}
+        return found
 
     def set_params(self, **parameters: Any) -> Self:
         """Change parameters; they count from the next `fit` on."""
         known = self._defaults()
-        for name in parameters:
+        fields = {k.removeprefix("config__"): v for k, v in parameters.items() if "__" in k}
+        plain = {name: value for name, value in parameters.items() if "__" not in name}
+        for name in (*plain, *(k for k in parameters if "__" in k and k[:8] != "config__")):
             if name not in known:
                 raise ParameterError(
                     f"{type(self).__name__} has no parameter {name!r}, but {', '.join(known)}"
                 )
-        for name, value in parameters.items():
+        for name, value in plain.items():
             setattr(self, name, value)
+        if fields:
+            self.config = as_config(getattr(self, "config", "default")).replace(**fields)
         return self
 
     def set_output(self, *, transform: str | None = None) -> Self:
@@ -70,7 +80,7 @@ class Transformer:
         return self
 
     def arrange(self, rows: NDArray[np.float64], names: NDArray[np.object_]) -> Any:
-        """Return rows in the container that was asked for here, or of scikit-learn as a whole."""
+        """Return rows in the container that `set_output` or scikit-learn's settings ask for."""
         asked = getattr(self, "_sklearn_output_config", {}).get("transform")
         if asked is None and "sklearn" in sys.modules:
             asked = sys.modules["sklearn"].get_config()["transform_output"]
@@ -116,6 +126,19 @@ class Transformer:
             if value is not defaults[name] and repr(value) != repr(defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(changed)})"
+
+
+def as_config(config: Any) -> Config:
+    """Return a configuration given as such or by the name of a preset.
+
+    >>> as_config("paper").attention
+    'global'
+    """
+    if isinstance(config, Config):
+        return config
+    if isinstance(config, str):
+        return Config.preset(config)
+    raise ParameterError(f"config must be a preset's name or a ddgk.Config, not {config!r}")
 
 
 def draw_seed(random_state: Any) -> int:

@@ -97,9 +97,8 @@ class LocalTargets:
 class LocalSource:
     """A frozen encoder with what its nodes carry.
 
-    table: E, (n_s, d). hidden: ((W_1, b_1), ...). output: (W_o, b_o). tanh_scores: whether the last
-    layer ends in tanh. attributes: Q or y per attribute, (n_s, k); a missing value is 0, the mean.
-    projection: R, (n_s, view_dimension).
+    table: E, (n_s, d). hidden: ((W_1, b_1), ...). output: (W_o, b_o). attributes: Q or y per
+    attribute, (n_s, k); a missing value is 0, the mean. projection: R, (n_s, view_dimension).
     """
 
     table: Doubles
@@ -107,7 +106,6 @@ class LocalSource:
     output: tuple[Doubles, Doubles]
     attributes: tuple[Doubles, ...]
     projection: Doubles
-    tanh_scores: bool = False
 
 
 @dataclass(frozen=True)
@@ -352,7 +350,6 @@ def _forward(
     biases: Any,
     output: Any,
     output_bias: Any,
-    tanh_scores: bool,
     P: Any,
     X: Any,
     Z: Any,
@@ -396,9 +393,6 @@ def _forward(
         for k in range(width):
             for m in range(n_source):
                 Z[r, m] += x[k] * output[k, m]
-        if tanh_scores:
-            for m in range(n_source):
-                Z[r, m] = _tanh(Z[r, m])
 
 
 @numba.njit(**_OPTIONS)
@@ -543,7 +537,7 @@ def _step(
     rows: the t-hop neighbourhood of each. out, into: neighbours, merged. state: A, P, X, Z after t
     steps, by t-hop neighbourhood. background: z. terms: (n_rows, n_terms). moved: the next A.
     """
-    table, weights, _, output, _, tanh_scores = encoder
+    table, weights, _, output, _ = encoder
     A, P, X, Z = state
     out_starts, out_rows, out_weights, out_counts = out
     in_starts, in_rows, in_weights, in_counts = into
@@ -595,9 +589,6 @@ def _step(
             )
         if not trains:
             continue
-        if tanh_scores:
-            for m in range(n_source):
-                gZ[m] *= one - Z[i, m] * Z[i, m]
         for c in range(width):
             slopes[c] = _dot(output[c], gZ)
         for back in range(depth):
@@ -750,7 +741,7 @@ def train_local(
 
 
 def _packed(source: LocalSource) -> tuple[Any, ...]:
-    """Return the encoder as arrays of one shape: table, W, b, W_o, b_o, tanh_scores."""
+    """Return the encoder as arrays of one shape: table, W, b, W_o, b_o."""
     width = source.hidden[0][0].shape[1]
     rows = max(source.table.shape[1], width)
     weights = np.zeros((len(source.hidden), rows, width), np.float32)
@@ -765,7 +756,6 @@ def _packed(source: LocalSource) -> tuple[Any, ...]:
         biases,
         np.ascontiguousarray(output, dtype=np.float32),
         np.ascontiguousarray(np.reshape(bias, -1), dtype=np.float32),
-        source.tanh_scores,
     )
 
 
@@ -816,3 +806,28 @@ def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTrain
         )
         yield (moved if trains else None), losses, projection
         A = moved
+
+
+def explain_local(
+    targets: LocalTargets, source: LocalSource, training: LocalTraining
+) -> LocalDetail:
+    """Train one graph against one source and keep what every node and edge adds to the loss."""
+    prepared = _Prepared.of(targets, training.n_steps)
+    terms = []
+    A = np.zeros((1, len(source.table)), np.float32)
+    rows = np.zeros(targets.n_nodes, np.int64)
+    for step, (moved, losses, _) in enumerate(_train_source(prepared, source, training)):
+        terms.append(losses[prepared.levels[step + 1].ids].T)
+        if moved is not None:
+            A, rows = moved, prepared.levels[step + 1].ids
+    encoder = _packed(source)
+    P, Z = np.empty_like(A), np.empty_like(A)
+    _forward(A, *encoder, P, np.empty((len(A), *encoder[2].shape), np.float32), Z)
+    tails = np.repeat(np.arange(targets.n_nodes), np.diff(targets.out.starts))
+    scores = np.einsum("em,em->e", Z[rows[tails]], P[rows[targets.out.nodes]]).astype(np.float64)
+    weights = np.ones(len(tails)) if targets.out.weights is None else targets.out.weights
+    entropy = sum(s * np.log(np.where(s > 0, s, 1.0)) for s in (weights, 1 - weights))
+    losses = weights * np.logaddexp(0, -scores) + (1 - weights) * np.logaddexp(0, scores) + entropy
+    return LocalDetail(
+        np.stack(terms, axis=1).astype(np.float64), P[rows].astype(np.float64), losses
+    )

@@ -1,0 +1,505 @@
+"""Fitted models: what turns a graph into a row, one class per kind of attention.
+
+Both follow the protocol `ddgk.embedding.Embedder`, so that rows are computed in memory, in run
+folders and on clusters in the same way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.attributes import NodeValues, Rows
+from ddgk.config import Config
+from ddgk.divergence import GlobalDivergences
+from ddgk.encoder import Encoder, train_encoders
+from ddgk.engine import engine_name, make_engine
+from ddgk.engine.arrays import EncoderWeights, Source
+from ddgk.engine.initialisation import uniform
+from ddgk.engine.local import (
+    LABELS,
+    REALS,
+    STRUCTURE_TERMS,
+    Adjacency,
+    AttributeColumns,
+    LocalOutcome,
+    LocalSource,
+    LocalTargets,
+    LocalTraining,
+    explain_local,
+    train_local,
+)
+from ddgk.errors import ParameterError
+from ddgk.explanation import Explanation
+from ddgk.features import CompactMap, Description, describe_outcome
+from ddgk.graphs.graph import Graph, at_position
+from ddgk.sources import source_part
+from ddgk.store import graphs_from_tensors, graphs_to_tensors
+from ddgk.targets import Encoding
+
+Array = NDArray[np.float64]
+PROJECTION = 1 << 40  # streams of random numbers for the projection of node views
+SECONDS_A_NODE = 4e-5  # of 16 sources, on one core: only proportions matter
+MAX_EXPLAINED = 4000  # nodes; an explanation holds a number for every pair of nodes
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How rows are computed: engine, device, threads of one row. No part of a result."""
+
+    engine: str = "auto"
+    device: str = "cpu"
+    n_threads: int = 1
+
+
+@dataclass(frozen=True)
+class Model:
+    """What both kinds of model have: the configuration, the encoding, and trained sources."""
+
+    config: Config
+    encoding: Encoding
+    encoders: tuple[Encoder, ...]
+    seed: int
+    execution: Execution = field(default_factory=Execution, compare=False)
+
+    @property
+    def engine_name(self) -> str:
+        """Name of the engine; rows of different engines are not mixed in one run."""
+        execution = self.execution
+        name = engine_name(execution.engine, execution.device, self._torch_reason)
+        return name if name == "fused" else f"{name}:{execution.device}"
+
+    @property
+    def identity(self) -> str:
+        """Hash of everything that changes a row."""
+        tensors, metadata = self.to_parts()
+        content = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
+        for name in sorted(tensors):
+            array = np.ascontiguousarray(tensors[name])
+            content.update(f"{name}{array.dtype}{array.shape}".encode())
+            content.update(array.tobytes())
+        return content.hexdigest()
+
+    @property
+    def _torch_reason(self) -> str:
+        return self.config.torch_reason
+
+    def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return tensors and JSON metadata of all that the model consists of."""
+        tensors: dict[str, NDArray[Any]] = dict(
+            graphs_to_tensors([encoder.graph for encoder in self.encoders], prefix="source.")
+        )
+        for place, encoder in enumerate(self.encoders):
+            tensors[f"encoder{place}.order"] = encoder.order
+            for part, array in enumerate(encoder.source.weights.arrays()):
+                tensors[f"encoder{place}.{part}"] = array
+        metadata = {
+            "attention": self.config.attention,
+            "config": self.config.as_json(),
+            "encoding": self.encoding.as_json(),
+            "encoder_seeds": [str(encoder.seed) for encoder in self.encoders],
+            "seed": self.seed,
+        }
+        return tensors, metadata
+
+
+def _common_parts(
+    tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Undo `Model.to_parts`; what does not fit together raises."""
+    config = Config.from_json(metadata["config"])
+    if config.attention != metadata["attention"]:
+        raise ValueError("its configuration is of another kind of attention")
+    encoding = Encoding.from_json(dict(metadata["encoding"]))
+    graphs = graphs_from_tensors(
+        {name: array for name, array in tensors.items() if name.startswith("source.")},
+        prefix="source.",
+    )
+    seeds = [int(seed) for seed in metadata["encoder_seeds"]]
+    if len(seeds) != len(graphs):
+        raise ValueError(f"it has {len(graphs)} sources, but {len(seeds)} seeds")
+    encoders = []
+    for place, (graph, seed) in enumerate(zip(graphs, seeds, strict=True)):
+        order = tensors[f"encoder{place}.order"]
+        if not np.array_equal(np.sort(order), np.arange(graph.n_nodes)):
+            raise ValueError(f"the node order of source {place} is no order of its nodes")
+        ordered = graph.permuted(order)
+        rows, members = encoding.source_rows(ordered)
+        weights = _weights(tensors, place, config)
+        _check_shapes(weights, encoding.encode(ordered, quotient=False).matrix.shape, members)
+        values, known = tuple(r.values for r in rows), tuple(r.known for r in rows)
+        encoders.append(Encoder(graph, order, seed, Source(weights, values, members, known)))
+    return {
+        "config": config,
+        "encoding": encoding,
+        "encoders": tuple(encoders),
+        "seed": int(metadata["seed"]),
+    }
+
+
+def _weights(tensors: Mapping[str, NDArray[Any]], place: int, config: Config) -> EncoderWeights:
+    parts = [
+        np.asarray(tensors[f"encoder{place}.{k}"], np.float64) for k in range(2 * config.depth + 3)
+    ]
+    if not all(np.isfinite(part).all() for part in parts):
+        raise ValueError(f"the encoder of source {place} has weights that are not finite")
+    hidden = tuple((parts[k], parts[k + 1]) for k in range(1, 2 * config.depth, 2))
+    return EncoderWeights(parts[0], hidden, (parts[-2], parts[-1]))
+
+
+def _check_shapes(weights: EncoderWeights, shape: tuple[int, int], members: Any) -> None:
+    """Raise where the layers of an encoder do not fit each other or its graph."""
+    n_rows = shape[0] if members is None else members.shape[0]
+    sizes = [weights.table.shape[1], *(matrix.shape[1] for matrix, _ in weights.hidden)]
+    fits = weights.table.shape[0] == n_rows
+    for size, (matrix, bias) in zip(sizes, weights.hidden, strict=False):
+        fits = fits and matrix.shape[0] == size and bias.size == matrix.shape[1]
+    output, bias = weights.output
+    if not fits or output.shape != (sizes[-1], shape[1]) or bias.size != shape[1]:
+        raise ValueError("the layers of an encoder do not fit its graph")
+
+
+@dataclass(frozen=True)
+class GlobalModel(Model):
+    """Global attention: a row is the divergences from all sources (the paper's Psi)."""
+
+    baselines: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
+
+    @classmethod
+    def fit(
+        cls,
+        sources: Sequence[Graph],
+        encoding: Encoding,
+        config: Config,
+        seed: int,
+        execution: Execution,
+    ) -> GlobalModel:
+        """Train an encoder per source, and the baselines."""
+        blank = cls(config, encoding, (), seed, execution)
+        scorer = blank._scorer(execution.n_threads)
+        encoders = scorer.encode_sources(sources)
+        return cls(config, encoding, tuple(encoders), seed, execution, scorer.baselines(encoders))
+
+    @property
+    def _torch_reason(self) -> str:
+        return self.config.torch_reason or self.encoding.torch_reason
+
+    def _scorer(self, n_threads: int = 1) -> GlobalDivergences:
+        engine = make_engine(
+            self.execution.engine,
+            precision=self.config.precision,
+            device=self.execution.device,
+            threads=n_threads,
+            reason=self._torch_reason,
+        )
+        return GlobalDivergences(self.config, self.encoding, engine, self.seed)
+
+    @property
+    def term_names(self) -> list[str]:
+        """Names of the loss terms."""
+        return self._scorer().term_names
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns: source/term/checkpoint."""
+        return divergence_names(len(self.encoders), self.term_names, self.config.checkpoints)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Divergences are float64."""
+        return np.dtype(np.float64)
+
+    def divergences(self, graphs: Sequence[Graph], positions: Sequence[int] | None = None) -> Array:
+        """Return D, (n_graphs, n_sources, n_terms, n_checkpoints)."""
+        return self._scorer().divergences(graphs, self.encoders, self.baselines, positions)
+
+    def rows(self, graphs: Sequence[Graph], positions: Sequence[int]) -> NDArray[np.floating]:
+        """Return the divergences of every graph as a row."""
+        return self.divergences(graphs, positions).reshape(len(graphs), -1)
+
+    def explain(self, graph: Graph, source: int) -> Explanation:
+        """Split one divergence into shares of nodes and entries."""
+        return self._scorer().explain(graph, self.encoders[source])
+
+    def cost(self, graph: Graph) -> float:
+        """Estimate seconds: steps times products over all pairs of nodes."""
+        steps, n = self.config.checkpoints[-1] + 1, graph.n_nodes
+        sizes = sum(encoder.graph.n_nodes for encoder in self.encoders)
+        return 1e-9 * steps * n * (n * len(self.encoders) * 40 + 60 * sizes)
+
+    def memory(self, graph: Graph) -> int:
+        """Estimate bytes of one pair: attention, reverse attention and their moments."""
+        largest = max((encoder.graph.n_nodes for encoder in self.encoders), default=1)
+        return 64 * graph.n_nodes * (largest + graph.n_nodes) + 1024
+
+    def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return tensors and JSON metadata."""
+        tensors, metadata = super().to_parts()
+        return tensors | {"baselines": self.baselines}, metadata
+
+    @classmethod
+    def from_parts(
+        cls, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+    ) -> GlobalModel:
+        """Undo `to_parts`."""
+        parts = _common_parts(tensors, metadata)
+        found = cls(**parts, baselines=np.asarray(tensors["baselines"], np.float64))
+        shape = (len(found.encoders), *found._scorer().shape)
+        if found.baselines.shape != shape or not np.isfinite(found.baselines).all():
+            raise ValueError("its baselines do not fit its sources")
+        return found
+
+
+@dataclass(frozen=True)
+class LocalModel(Model):
+    """Local attention: a row is the compact embedding (`ddgk.features`)."""
+
+    features: CompactMap | None = None
+
+    @classmethod
+    def fit(
+        cls,
+        graphs: Sequence[Graph],
+        sources: Sequence[Graph],
+        encoding: Encoding,
+        config: Config,
+        seed: int,
+        execution: Execution,
+        n_features: int | None,
+    ) -> LocalModel:
+        """Train an encoder per source, then learn the feature map from anchors."""
+        engine = make_engine(
+            execution.engine,
+            precision=config.precision,
+            device=execution.device,
+            threads=execution.n_threads,
+            reason=config.torch_reason,
+        )
+        parts = [source_part(graph, encoding, seed) for graph in sources]
+        encoders = train_encoders(parts, encoding, config, engine, seed)
+        blank = cls(config, encoding, tuple(encoders), seed, execution)
+        drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))[: config.n_anchors]
+        anchors = [graphs[place] for place in np.sort(drawn)]
+        features = CompactMap.fit(
+            blank.describe(anchors, n_threads=execution.n_threads),
+            n_features,
+            bandwidth=config.bandwidth,
+            divergence_weight=config.divergence_weight,
+        )
+        return cls(config, encoding, tuple(encoders), seed, execution, features)
+
+    @property
+    def term_names(self) -> list[str]:
+        """Names of the loss terms."""
+        names = self.encoding.attributes.names
+        return [*STRUCTURE_TERMS, *(f"{n}.{part}" for n in names for part in ("attention", "reverse"))]
+
+    @property
+    def map(self) -> CompactMap:
+        """The fitted feature map."""
+        assert self.features is not None
+        return self.features
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns."""
+        return [f"ddgk{place}" for place in range(self.map.n_features)]
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Rows are float32."""
+        return np.dtype(np.float32)
+
+    @property
+    def training(self) -> LocalTraining:
+        """Settings that the engine takes."""
+        return LocalTraining(
+            n_steps=self.config.checkpoints[-1],
+            rate=self.config.learning_rate,
+            coefficients=tuple(map(self.config.coefficient, self.encoding.attributes.names)),
+            smoothing=self.config.smoothing,
+        )
+
+    def local_sources(self) -> list[LocalSource]:
+        """Return encoders, attributes and projections as arrays."""
+        return [self._local_source(encoder) for encoder in self.encoders]
+
+    def _local_source(self, encoder: Encoder) -> LocalSource:
+        weights, size = encoder.source.weights, self.config.view_dimension
+        n_source = len(weights.table)
+        # Normal numbers from two hashes of (seed of the source, row, column).
+        first, second = (uniform(encoder.seed, PROJECTION + k, n_source, size) for k in (0, 1))
+        projection = np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second)
+        attributes = encoder.source.attributes
+        return LocalSource(weights.table, weights.hidden, weights.output, attributes, projection)
+
+    def train(self, graphs: Sequence[Graph], n_threads: int = 1) -> tuple[LocalOutcome, Any]:
+        """Train local attention of graphs against all sources; also returns where graphs start."""
+        targets = local_targets(graphs, self.encoding)
+        sources = self.local_sources()
+        if self.engine_name == "fused":
+            return train_local(targets, sources, self.training, n_threads=n_threads), targets.starts
+        from ddgk.engine.local_torch import train_local_torch
+
+        device, precision = self.execution.device, self.config.precision
+        found = train_local_torch(
+            targets, sources, self.training, precision=precision, device=device
+        )
+        return found, targets.starts
+
+    def describe(self, graphs: Sequence[Graph], n_threads: int = 1) -> Description:
+        """Return divergences and views of graphs."""
+        outcome, starts = self.train(graphs, n_threads)
+        return describe_outcome(outcome, starts)
+
+    def divergences(self, graphs: Sequence[Graph], positions: Sequence[int] | None = None) -> Array:
+        """Return loss terms, sums over nodes, (n_graphs, n_sources, n_terms, n_checkpoints)."""
+        with at_position(None if positions is None else positions[0]):
+            outcome, _ = self.train(graphs)
+        return outcome.terms[..., list(self.config.checkpoints)]
+
+    def rows(self, graphs: Sequence[Graph], positions: Sequence[int]) -> NDArray[np.floating]:
+        """Return the compact embedding of every graph."""
+        del positions
+        return self.map.transform(self.describe(graphs, self.execution.n_threads))
+
+    def explain(self, graph: Graph, source: int) -> Explanation:
+        """Split one divergence into shares of nodes and edges."""
+        if graph.n_nodes > MAX_EXPLAINED:
+            raise ParameterError(
+                f"explain holds a number for every pair of nodes and takes graphs of up to "
+                f"{MAX_EXPLAINED:,} nodes, not {graph.n_nodes:,}"
+            )
+        encoder = self.encoders[source]
+        targets = local_targets([graph], self.encoding)
+        found = explain_local(targets, self._local_source(encoder), self.training)
+        terms = found.terms[:, list(self.config.checkpoints)]
+        entries = np.zeros((2, graph.n_nodes, graph.n_nodes))
+        tails = np.repeat(np.arange(graph.n_nodes), np.diff(targets.out.starts))
+        entries[0, tails, targets.out.nodes] = found.edge_terms
+        attention = np.empty((graph.n_nodes, encoder.graph.n_nodes))
+        attention[:, encoder.order] = found.attention
+        return Explanation(
+            target=graph,
+            source=encoder.graph,
+            terms=tuple(self.term_names),
+            checkpoints=self.config.checkpoints,
+            nodes=terms,
+            entries=entries,
+            baseline=np.zeros(terms.shape[:2]),
+            attention=attention,
+        )
+
+    def cost(self, graph: Graph) -> float:
+        """Estimate seconds: linear in nodes and edges."""
+        size = sum(encoder.graph.n_nodes for encoder in self.encoders) / 320
+        steps = self.config.checkpoints[-1] / 4
+        return SECONDS_A_NODE * (graph.n_nodes + graph.n_edges) * size * steps + 1e-4
+
+    def memory(self, graph: Graph) -> int:
+        """Estimate bytes: one source at a time, and the views of all steps."""
+        largest = max(encoder.graph.n_nodes for encoder in self.encoders)
+        widths = sum(attribute.width for attribute in self.encoding.attributes.attributes)
+        steps = self.config.checkpoints[-1]
+        per_node = 20 * largest + 4 * self.config.view_dimension * (steps + 1) + 40 * widths + 600
+        return graph.n_nodes * per_node + 64 * graph.n_edges
+
+    def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return tensors and JSON metadata."""
+        tensors, metadata = super().to_parts()
+        arrays, numbers = self.map.to_parts()
+        tensors |= {f"features.{name}": array for name, array in arrays.items()}
+        return tensors, metadata | {"features": numbers}
+
+    @classmethod
+    def from_parts(
+        cls, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+    ) -> LocalModel:
+        """Undo `to_parts`."""
+        parts = _common_parts(tensors, metadata)
+        arrays = {
+            name.removeprefix("features."): array
+            for name, array in tensors.items()
+            if name.startswith("features.")
+        }
+        features = CompactMap.from_parts(arrays, metadata["features"])
+        found = cls(**parts, features=features)
+        n_columns = 2 * len(found.encoders) * len(found.term_names) * (found.training.n_steps + 1)
+        features.check(n_columns, found.config.view_dimension, found.training.n_steps)
+        return found
+
+
+def model_from_parts(
+    tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
+) -> LocalModel | GlobalModel:
+    """Return the model that a file holds."""
+    kinds = {"local": LocalModel, "global": GlobalModel}
+    kind: Any = kinds[metadata["attention"]]
+    found: LocalModel | GlobalModel = kind.from_parts(tensors, metadata)
+    return found
+
+
+def divergence_names(
+    n_sources: int, terms: Sequence[str], checkpoints: Sequence[int]
+) -> list[str]:
+    """Name the columns of flattened divergences.
+
+    >>> divergence_names(1, ["edges"], (0, 4))
+    ['source0/edges/0', 'source0/edges/4']
+    """
+    return [f"source{s}/{t}/{c}" for s in range(n_sources) for t in terms for c in checkpoints]
+
+
+def local_targets(graphs: Sequence[Graph], encoding: Encoding) -> LocalTargets:
+    """Return graphs as one disjoint union, as local attention takes them."""
+    for graph in graphs:
+        encoding.attributes.check(graph)
+    sizes = np.array([graph.n_nodes for graph in graphs], dtype=np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    shifts = np.repeat(starts[:-1], [graph.n_edges for graph in graphs])[:, None]
+    edges = np.concatenate([np.empty((0, 2), np.int64), *(graph.edges for graph in graphs)])
+    tails, heads = (edges + shifts).T
+    weights = None
+    if encoding.weight_scale is not None:
+        weights = np.concatenate([np.zeros(0), *map(encoding.edge_weights, graphs)])
+    directed = {bool(getattr(graph, "directed", False)) for graph in graphs}
+    if directed == {True}:
+        out = _adjacency(tails, heads, weights, starts[-1])
+        into = _adjacency(heads, tails, weights, starts[-1])
+    else:
+        # In a mixed batch an undirected edge is an arc each way.
+        one_way = np.repeat(
+            [bool(getattr(graph, "directed", False)) for graph in graphs],
+            [graph.n_edges for graph in graphs],
+        )
+        back = (tails != heads) & ~one_way
+        both = None if weights is None else np.concatenate([weights, weights[back]])
+        ends = np.concatenate([tails, heads[back]]), np.concatenate([heads, tails[back]])
+        out = _adjacency(*ends, both, starts[-1])
+        into = out if directed <= {False} else _adjacency(*ends[::-1], both, starts[-1])
+    columns = []
+    for attribute in encoding.attributes.attributes:
+        kind = REALS if isinstance(attribute, NodeValues) else LABELS
+        own = np.concatenate([_observed(attribute.units(graph)) for graph in graphs])
+        given = np.concatenate([_observed(attribute.nodes(graph)) for graph in graphs])
+        columns.append(AttributeColumns(kind, own, given))
+    return LocalTargets(starts, out, into, tuple(columns))
+
+
+def _adjacency(
+    tails: NDArray[np.int64], heads: NDArray[np.int64], weights: Array | None, n_nodes: int
+) -> Adjacency:
+    order = np.argsort(tails, kind="stable")
+    starts = np.searchsorted(tails[order], np.arange(n_nodes + 1)).astype(np.int64)
+    return Adjacency(starts, heads[order], None if weights is None else weights[order])
+
+
+def _observed(rows: Rows) -> Array:
+    """Return values with NaN where one is missing."""
+    return rows.values if rows.known is None else np.where(rows.known > 0, rows.values, np.nan)

@@ -32,21 +32,20 @@ import numpy as np
 from scipy.sparse.csgraph import shortest_path
 
 import ddgk
-from ddgk.attributes import learn_families
+from ddgk.config import Config
 from ddgk.datasets import load
-from ddgk.divergence import Scorer
+from ddgk.divergence import GlobalDivergences
 from ddgk.encoder import Encoder
+from ddgk.engine.arrays import EncodedGraph
 from ddgk.engine.fused import FusedEngine
-from ddgk.method import Method
-from ddgk.reading import Reader, Reading
+from ddgk.targets import Encoding
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
-AUTHORS = Method(
-    scores="tanh", reverse="free", start="glorot", rate=0.01, curve=300, encoder_epochs=100
-)
-TIED = Method(curve=300, encoder_epochs=100)
-SHORT = Method(curve=100, encoder_epochs=100)
-DEFAULT = Method(encoder_epochs=100)
+SHORT = {"encoder_epochs": 100, "attributes": "none"}
+AUTHORS = Config.preset("authors").replace(checkpoints=300, **SHORT)
+PAPER = Config.preset("paper").replace(checkpoints=300, **SHORT)
+TIED = Config(attention="global", learning_rate=0.15, checkpoints=300, **SHORT)
+TERMS = TIED.replace(attributes="auto", checkpoints=(1, 2, 3, 5, 8, 12, 20, 35, 60))
 SAMPLES = {"MUTAG": (128, 4), "NCI1": (256, 2), "DD": (8, 1)}  # targets, sources
 OTHERS = 16  # targets on which slower ways are timed
 
@@ -55,36 +54,36 @@ OTHERS = 16  # targets on which slower ways are timed
 class Sample:
     """Some targets against some sources, ready to be trained."""
 
-    scorer: Scorer
-    readings: list[Reading]
+    scorer: GlobalDivergences
+    graphs: list[EncodedGraph]
     encoders: list[Encoder]
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
         """Return every target with every source, by position."""
-        return [(t, s) for t in range(len(self.readings)) for s in range(len(self.encoders))]
+        return [(t, s) for t in range(len(self.graphs)) for s in range(len(self.encoders))]
 
     def flops(self) -> float:
         """Return the operations of all products of all pairs and steps."""
-        method = self.scorer.method
+        config = self.scorer.config
         return sum(
-            pair_flops(len(self.readings[t].problem.unit_weights), e.graph.n_nodes, method)
-            for t in range(len(self.readings))
+            pair_flops(len(graph.unit_weights), e.graph.n_nodes, config)
+            for graph in self.graphs
             for e in self.encoders
-        ) * float(method.curve[-1])
+        ) * float(config.checkpoints[-1])
 
 
-def pair_flops(n_target: int, n_source: int, method: Method) -> float:
-    d, depth = method.dimension, method.depth
-    h = 4 * d if method.width is None else method.width
+def pair_flops(n_target: int, n_source: int, config: Config) -> float:
+    d, depth = config.dimension, config.depth
+    h = config.encoder_training.width
     last = 4 * n_target * h * n_source + 6 * n_target**2 * n_source
-    if method.scores == "linear":
+    if config.scores == "linear":
         last = min(last, 6 * n_target**2 * h + 4 * h * n_source * n_target)
     layers = n_target * d * h + (depth - 1) * n_target * h * h
     return 4 * n_target * n_source * d + 4 * layers + last
 
 
-def make_sample(name: str, method: Method, engine: Any, families: str = "none") -> Sample:
+def make_sample(name: str, config: Config, engine: Any) -> Sample:
     graphs = list(load(name).graphs)
     order = np.random.default_rng(0).permutation(len(graphs))
     sizes = np.array([graph.n_nodes for graph in graphs])
@@ -92,8 +91,9 @@ def make_sample(name: str, method: Method, engine: Any, families: str = "none") 
     middle = (len(sizes) - n_sources) // 2
     sources = [graphs[place] for place in np.argsort(sizes)[middle : middle + n_sources]]
     targets = [graphs[place] for place in order[:n_targets]]
-    scorer = Scorer(method, Reader("node_to_edges", learn_families(graphs, families)), engine, 0)
-    return Sample(scorer, [scorer.read(graph) for graph in targets], scorer.encode(sources))
+    scorer = GlobalDivergences(config, Encoding.learn(graphs, config), engine, 0)
+    encoded = [scorer.encode(graph) for graph in targets]
+    return Sample(scorer, encoded, scorer.encode_sources(sources))
 
 
 def best_times(works: Sequence[Callable[[], Any]], seconds: float) -> list[float]:
@@ -130,9 +130,9 @@ def train_pair_the_usual_way(sample: Sample, target: int) -> float:
     from torch import nn
 
     weights = sample.encoders[0].source.weights
-    relation = torch.as_tensor(sample.readings[target].problem.dense_relation()).float()
+    matrix = torch.as_tensor(sample.graphs[target].dense_matrix()).float()
     table = torch.as_tensor(weights.table).float()
-    n_target, n_source = len(relation), len(table)
+    n_target, n_source = len(matrix), len(table)
     layers: list[Any] = []
     for weight, bias in (*weights.hidden, weights.output):
         linear = nn.Linear(*weight.shape)
@@ -144,10 +144,10 @@ def train_pair_the_usual_way(sample: Sample, target: int) -> float:
     reverse = nn.Linear(n_source, n_target)
     optimiser = torch.optim.Adam([*attention.parameters(), *reverse.parameters()], lr=0.01)
     criterion, loss = nn.BCEWithLogitsLoss(), torch.zeros(())
-    for _ in range(sample.scorer.method.curve[-1]):
+    for _ in range(sample.scorer.config.checkpoints[-1]):
         optimiser.zero_grad()
         inputs = torch.softmax(attention.weight.T, dim=1) @ table
-        loss = criterion(reverse(network(inputs)), relation)
+        loss = criterion(reverse(network(inputs)), matrix)
         loss.backward()
         optimiser.step()
     return float(loss.detach())
@@ -171,16 +171,18 @@ def run_set(name: str, seconds: float) -> None:
     print(f"\n{name}: {n_targets} targets, {n_sources} source(s) of median size")
     print(f"{'':48s} {'pairs/s':>12s} {'of peak':>10s}")
     settings = {
-        "authors' setting (tanh, free), 300 steps": (AUTHORS, "none"),
-        "tied, linear, on quotients, 300 steps": (TIED, "none"),
-        "structure only, 100 steps": (SHORT, "none"),
-        "default preset, all channels, 60 steps": (DEFAULT, "auto"),
+        "authors (tanh, free), 300 steps": AUTHORS,
+        "paper (linear, free), 300 steps": PAPER,
+        "tied, on quotients, 300 steps": TIED,
+        "tied, all terms, 60 steps": TERMS,
     }
-    for label, (method, families) in settings.items():
-        samples = [make_sample(name, method, FusedEngine(threads=t), families) for t in (1, 2)]
-        works = [lambda s=s: s.scorer.train(s.readings, s.encoders, s.pairs) for s in samples]
+    for label, config in settings.items():
+        samples = [make_sample(name, config, FusedEngine(threads=t)) for t in (1, 2)]
+        works = [lambda s=s: s.scorer.train(s.graphs, s.encoders, s.pairs) for s in samples]
         alone, together, product = best_times([*works, multiply_large], seconds)
-        share = samples[0].flops() / alone / peak_of(product) if families == "none" else None
+        share = (
+            samples[0].flops() / alone / peak_of(product) if config.attributes == "none" else None
+        )
         n_pairs = len(samples[0].pairs)
         report(f"{label}, 1 thread", n_pairs, alone, share)
         report(f"{label}, 2 threads ({alone / together:.2f} x)", n_pairs, together)
@@ -189,7 +191,7 @@ def run_set(name: str, seconds: float) -> None:
 
 def run_others(name: str, sample: Sample, seconds: float) -> None:
     """Time the others on the first targets of the sample, against its first source."""
-    places = range(min(OTHERS, len(sample.readings)))
+    places = range(min(OTHERS, len(sample.graphs)))
     labels, counts, works = [], [], []
     try:
         import torch
@@ -200,12 +202,12 @@ def run_others(name: str, sample: Sample, seconds: float) -> None:
     else:
         torch.set_num_threads(1)
         source = sample.encoders[0].source
-        problems = [(reading.problem, source) for reading in sample.readings]
-        training, engine = sample.scorer.method.pair_training(()), TorchEngine()
+        pairs = [(graph, source) for graph in sample.graphs]
+        training, engine = sample.scorer.config.pair_training(()), TorchEngine()
         labels += ["torch engine, authors' setting", "torch, a pair at a time, the same"]
-        counts += [len(problems), len(places)]
+        counts += [len(pairs), len(places)]
         works += [
-            lambda: engine.score_pairs(problems, [0] * len(problems), training),
+            lambda: engine.train_pairs(pairs, [0] * len(pairs), training),
             lambda: [train_pair_the_usual_way(sample, t) for t in places],
         ]
     try:

@@ -6,6 +6,7 @@ from dataclasses import FrozenInstanceError, fields
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from ddgk.config import PRESETS, Config
 from ddgk.errors import ParameterError
@@ -114,6 +115,18 @@ def test_it_is_frozen_copied_and_hashed():
     assert copy.deepcopy(config) == config
     assert hash(copy.deepcopy(config)) == hash(config)
     assert Config(**config.get_params(deep=True)) == config
+
+
+def test_scikit_learn_clones_it():
+    config = Config(
+        attention="global",
+        checkpoints=np.arange(5),
+        attention_layers=[3, 2],
+        attributes=["node_labels"],
+        coefficients={"node_labels": 1},
+        learning_rate=1,
+    )
+    assert clone(config) == config
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,15 @@ def test_a_directed_graph_has_an_asymmetric_matrix():
     assert len(set(encoding.encode(ring, quotient=True).classes)) == 1
 
 
+def test_a_self_loop_is_one_entry():
+    loop = Directed(2, [(0, 1), (1, 1)])
+    loop.directed = False
+    assert dense(matrix_of(loop, "adjacency").matrix).tolist() == [[0, 1], [1, 1]]
+    edges = matrix_of(loop, "edge_to_nodes")
+    assert dense(edges.matrix).tolist() == [[1, 1], [0, 1]]
+    assert edges.members.toarray().tolist() == [[0.5, 0.5], [0, 1]]
+
+
 def test_the_digest_knows_the_content_alone():
     encoding = Encoding()
     graph = random_graph(4)

@@ -203,9 +203,9 @@ class EdgeLabels:
         """Return the counts of the labels on a node's edges."""
         counts = np.zeros((graph.n_nodes, self.width))
         codes = self.edge_codes(graph)
-        known = codes < self.width
-        for end in (0, 1):
-            np.add.at(counts, (graph.edges[known, end], codes[known]), 1.0)
+        ends, edges = edge_ends(graph)
+        known = codes[edges] < self.width
+        np.add.at(counts, (ends[known], codes[edges[known]]), 1.0)
         return Rows(counts)
 
     def colours(self, graph: Graph) -> Integers:
@@ -344,8 +344,8 @@ class EdgeValues(NodeValues):
         """Return the mean over a node's edges, of known values."""
         given = self.standardised(graph)
         assert given.known is not None
-        ends = graph.edges.T.reshape(-1)
-        values, known = np.tile(given.values, (2, 1)), np.tile(given.known, (2, 1))
+        ends, edges = edge_ends(graph)
+        values, known = given.values[edges], given.known[edges]
         # In an order by value, so that sums do not depend on the node order.
         order = np.lexsort(values.T)
         sums, counts = np.zeros((2, graph.n_nodes, self.width))
@@ -464,10 +464,25 @@ def learn_attributes(graphs: Sequence[Graph], wanted: str | Sequence[str]) -> At
 
 
 def both_ways(graph: Graph, codes: Integers) -> Arcs:
-    """Return every edge as two arcs; of a directed graph, forward and backward codes differ."""
-    tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
+    """Return every edge as two arcs, and a self-loop as one.
+
+    Of a directed graph, forward and backward codes differ.
+    """
+    tails, heads = graph.edges.T
+    proper = tails != heads
     shift = 1 + int(codes.max(initial=-1)) if getattr(graph, "directed", False) else 0
-    return Arcs(tails, heads, np.concatenate([codes, codes + shift]))
+    return Arcs(
+        np.concatenate([tails, heads[proper]]),
+        np.concatenate([heads, tails[proper]]),
+        np.concatenate([codes, codes[proper] + shift]),
+    )
+
+
+def edge_ends(graph: Graph) -> tuple[Integers, Integers]:
+    """Return the nodes at the ends of edges, and which edge each belongs to; a self-loop once."""
+    proper = np.flatnonzero(graph.edges[:, 0] != graph.edges[:, 1])
+    ends = np.concatenate([graph.edges[:, 0], graph.edges[proper, 1]])
+    return ends, np.concatenate([np.arange(graph.n_edges), proper])
 
 
 def normalised(rows: Matrix) -> Matrix:
@@ -493,7 +508,8 @@ def pooled(neighbours: Any, nodes: Rows) -> Rows:
 
 def two_hop(neighbours: Any, nodes: Rows) -> Rows:
     """Return Q_s of edge labels as in the paper: of edges two hops away, not those at the unit."""
-    return Rows(normalised(np.asarray(neighbours @ nodes.values) - nodes.values))
+    # Direction and soft edges can leave less than the unit's own edges, which is then nothing.
+    return Rows(normalised(np.maximum(np.asarray(neighbours @ nodes.values) - nodes.values, 0.0)))
 
 
 def _row_ranks(rows: Rows) -> Integers:

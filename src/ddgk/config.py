@@ -207,7 +207,10 @@ class Config:
         self._check_local()
 
     def _put(self, name: str, value: Any) -> None:
-        object.__setattr__(self, name, value)
+        """Store a normalised value; an equal one stays the same object, as sklearn.clone checks."""
+        before = getattr(self, name)
+        if type(value) is not type(before) or repr(value) != repr(before):
+            object.__setattr__(self, name, value)
 
     def _check_checkpoints(self) -> None:
         given: Any = self.checkpoints

@@ -81,9 +81,10 @@ class Explanation:
         if self.matrix == "edge_to_nodes":
             found = shares.sum(axis=1)
         else:
-            found = shares[edges[:, 0], edges[:, 1]]
+            tails, heads = edges.T
+            found = shares[tails, heads]
             if not getattr(self.target, "directed", False):
-                found = found + shares[edges[:, 1], edges[:, 0]]
+                found = found + np.where(tails == heads, 0.0, shares[heads, tails])
         return {(names[u], names[v]): float(found[e]) for e, (u, v) in enumerate(edges.tolist())}
 
     def _place(self, term: str) -> int:

@@ -21,6 +21,7 @@ from ddgk.attributes import (
     EdgeValues,
     Rows,
     both_ways,
+    edge_ends,
     learn_attributes,
     pooled,
     two_hop,
@@ -64,8 +65,8 @@ def adjacency(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:  # n
     if getattr(graph, "directed", False):
         tails, heads = graph.edges.T
         return TargetMatrix(_compressed(tails, heads, weights, shape), arcs)
-    both = np.concatenate([weights, weights])
-    return TargetMatrix(_compressed(arcs.tails, arcs.heads, both, shape), arcs)
+    _, edges = edge_ends(graph)
+    return TargetMatrix(_compressed(arcs.tails, arcs.heads, weights[edges], shape), arcs)
 
 
 def closeness(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:  # noqa: ARG001
@@ -99,10 +100,11 @@ def edge_to_nodes(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:
         nothing = sparse.csr_array((1, graph.n_nodes), dtype=np.float64)
         everything = sparse.csr_array(np.full((1, graph.n_nodes), 1 / graph.n_nodes))
         return TargetMatrix(nothing, arcs, everything)
-    units, shape = np.repeat(np.arange(n_edges), 2), (n_edges, graph.n_nodes)
-    ends, both = graph.edges.reshape(-1), np.repeat(weights, 2)
-    members = _compressed(units, ends, np.full(2 * n_edges, 0.5), shape)
-    return TargetMatrix(_compressed(units, ends, both, shape), arcs, members)
+    shape = (n_edges, graph.n_nodes)
+    ends, units = edge_ends(graph)
+    shares = 1.0 / np.bincount(units)[units]  # a half, or 1 of a self-loop
+    members = _compressed(units, ends, shares, shape)
+    return TargetMatrix(_compressed(units, ends, weights[units], shape), arcs, members)
 
 
 def neighborhood(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:
@@ -292,12 +294,17 @@ class Encoding:
     def _codes(self, graph: Graph, arcs: Arcs) -> tuple[Integers, Arcs]:
         """Return what distinguishes nodes initially, and the arcs that refine them."""
         colours = np.zeros(graph.n_nodes, dtype=np.int64)
+        tails, heads, codes = [arcs.tails], [arcs.heads], [arcs.codes]
         for attribute in self.attributes.attributes:
             own = attribute.colours(graph)
             colours = colours * (1 + int(own.max(initial=0))) + own
-            codes = attribute.edge_codes(graph)
-            arcs = arcs if codes is None else arcs.beside(both_ways(graph, codes))
-        return colours, arcs
+            of_edges = attribute.edge_codes(graph)
+            if of_edges is not None:
+                other = both_ways(graph, of_edges)
+                tails.append(other.tails)
+                heads.append(other.heads)
+                codes.append(other.codes + 1 + max(int(c.max(initial=-1)) for c in codes))
+        return colours, Arcs(*map(np.concatenate, (tails, heads, codes)))
 
     def _unit_colours(self, graph: Graph) -> Integers | None:
         """Return what distinguishes edges initially, where units are edges."""

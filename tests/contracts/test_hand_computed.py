@@ -141,13 +141,13 @@ def test_tanh_scores(engine64):
 def test_labels(engine64):
     """Tied, with node labels and coefficient 1.
 
-    Start: P Q_u = (1/2, 1/2), so the attention channel is ln 2. s(Y) = 3/4 everywhere, so every
+    Start: P Q_u = (1/2, 1/2), so the attention term is ln 2. s(Y) = 3/4 everywhere, so every
     neighbourhood is inferred as rownorm(s) C = (2/3, 1/3); observed are b, a, b, so the reverse
-    channel is (ln 3 + ln(3/2) + ln 3) / 3.
+    term is (ln 3 + ln(3/2) + ln 3) / 3.
     Gradient: the reverse part is -(1/3) (1/12) sum_k Q_s/q (C_j - q), with row sums 0, so it does
     not reach A. The attention part is -(1/3) * 2 on the source node of the same label, which
     outweighs the structure part (at most 5/36 * 3/4 * ln(3)^2 = 0.13). So P goes to (3/4, 1/4) for
-    nodes 0 and 2 and to (1/4, 3/4) for node 1, and the attention channel to ln(4/3).
+    nodes 0 and 2 and to (1/4, 3/4) for node 1, and the attention term to ln(4/3).
     Smoothed by e, the first is still ln 2 and the last -log((1 - e) 3/4 + e/2).
     """
     found = score(engine64, training(coefficients=(1.0,)), labels=True)
@@ -206,11 +206,11 @@ def test_encoder_step_with_weight_decay(torch64):
 
 
 def test_encoder_step_with_all_edges_hidden(torch64):
-    """The same step, and no edge seen: dL/dZ = s / 2 on the diagonal, 0 beside it.
+    """The same step, and no edge seen: dL/dZ = s / 2 on the diagonal, 0 elsewhere.
 
     db_o = (9/20, 3/8); dW_o = 1/2 (9/20, -3/8); dX_1 = 2 ln 3 (9/20, 0): the row of node 1 in the
     table has nothing to learn from, since the column it sees does not depend on it. It stays.
-    Taken for non-edges, the entries beside the diagonal would have moved it: dX_1 of node 1 were
+    Taken for non-edges, the entries off the diagonal would have moved it: dX_1 of node 1 were
     2 ln 3 (1/8).
     """
     trained = one_step(torch64, edge_dropout=0.999999)

@@ -30,7 +30,7 @@ def padded_size(size: int) -> int:
 
 
 def lane_count(*sizes: int) -> int:
-    """Return how many pairs of this shape are trained side by side: a power of two."""
+    """Return how many pairs of this shape are trained at once: a power of two."""
     largest = max(sizes) ** 2
     return int(min(MOST_LANES, 2 ** int(np.log2(max(1, ENTRIES // largest)))))
 

@@ -1,4 +1,4 @@
-"""Eight numbers side by side: the value every kernel computes with.
+"""Vectors of eight numbers: the value every kernel computes with.
 
 A `Lanes` value is one LLVM vector of LANES numbers, a single AVX2 register in float32. Kernels
 read and write it at an offset of a flat array and use it like a number; nothing ever passes from

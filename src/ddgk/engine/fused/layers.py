@@ -1,4 +1,4 @@
-"""The frozen or trained layers between an encoder's inputs and its output (METHOD 1).
+"""The frozen or trained layers between an encoder's inputs and its output.
 
 Rows are processed a block at a time. `hidden` holds X_0 ... X_L of the block one after the other,
 (L + 1, block, wide) lanes, where wide is one more than the widest layer. `network` holds

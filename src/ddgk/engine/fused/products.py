@@ -1,8 +1,8 @@
 """Products of matrices of lanes, a small tile of the result in registers at a time.
 
 A matrix is a view into a flat array: (address, step from row to row, step from column to column),
-in numbers, so that a transpose is two steps exchanged. An entry is LANES numbers beside each other,
-or, in a right factor that all lanes share, a single number.
+in numbers, so that a transpose swaps the two steps. An entry is LANES adjacent numbers, or a single
+number in a right factor that all lanes share.
 
 Every entry of a result is summed over the inner index in ascending order, starting from 0 or from
 what is there, so no way of cutting the work into tiles changes a bit.

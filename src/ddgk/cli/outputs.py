@@ -123,17 +123,25 @@ def write_table(path: Path, table: Table, *, force: bool = True, formulas: bool 
 def csv_field(value: object, formulas: bool = False) -> str:
     r"""Return a value as a field of a .csv file: text in quotes, and never a formula.
 
-    >>> csv_field('say "x"'), csv_field("a\rb"), csv_field("=1+1"), csv_field("-12.5")
-    ('"say ""x"""', '"a\\rb"', '"\'=1+1"', '"-12.5"')
-    >>> csv_field("=1+1", formulas=True), csv_field(0.1), csv_field(3)
-    ('"=1+1"', '0.1', '3')
+    >>> print(csv_field("a, b"), csv_field("=1+1"), csv_field("=1+1", formulas=True))
+    "a, b" "'=1+1" "=1+1"
+    >>> print(csv_field("-12.5"), csv_field(0.1), csv_field(3), csv_field(None))
+    "-12.5" 0.1 3
     """
+    if value is None:
+        return ""
     if not isinstance(value, str):
-        return repr(value)
+        return str(value)
     text = writable(value)
     if not formulas and text.startswith(FORMULAS) and not NUMBER.fullmatch(text):
         text = f"'{text}"
     return '"' + text.replace('"', '""') + '"'
+
+
+def rows_as_csv(rows: Iterable[Iterable[Any]], formulas: bool = False) -> bytes:
+    """Return rows as text; numbers are written so that they read back to the same bits."""
+    lines = (",".join(csv_field(value, formulas) for value in row) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def writable(text: str) -> str:
@@ -182,12 +190,12 @@ def _shortened(text: str) -> str:
 
 
 def _write_csv(table: Table, file: IO[bytes], formulas: bool = False) -> None:
-    file.write((",".join(csv_field(name, formulas) for name in table.heading()) + "\n").encode())
+    file.write(rows_as_csv([table.heading()], formulas))
     for before, block in table.named_blocks():
         # numpy writes the shortest text that reads back to the same number.
         for *known, numbers in zip(*before, block.astype(str).tolist(), strict=True):
             fields = [*(csv_field(value, formulas) for value in known), *numbers]
-            file.write((",".join(fields) + "\n").encode())
+            file.write(f"{','.join(fields)}\n".encode())
 
 
 def _write_parquet(table: Table, file: IO[bytes]) -> None:

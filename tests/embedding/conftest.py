@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from degrees import DegreeEmbedder
 from ddgk.embedding import embed_graphs, embed_into
+from degrees import DegreeEmbedder
 from specimens import random_graph
 
 

@@ -112,10 +112,11 @@ def lonely(tmp_path):
     common = ["--scheduler-file", str(file), "--no-dashboard"]
     module = "distributed.cli.dask_"
     words = [sys.executable, "-m", f"{module}scheduler", "--port", "0", *common]
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    quiet["env"] = os.environ | {"PYTHONPATH": path}
     scheduler = subprocess.Popen(words, **quiet)
     words = [sys.executable, "-m", f"{module}worker", "--nthreads", "1", "--no-nanny", *common]
-    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
-    worker = subprocess.Popen(words, env=os.environ | {"PYTHONPATH": path}, **quiet)
+    worker = subprocess.Popen(words, **quiet)
     client = distributed.Client(scheduler_file=str(file), set_as_default=False)
     yield client, scheduler, worker
     client.close(timeout=1)

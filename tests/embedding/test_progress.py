@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+import sys
 import time
 
 import pytest
 
 from ddgk.embedding import progress
 
+MODULE = sys.modules["ddgk.embedding.progress"]  # the function has the same name
+
 
 def test_a_log_gets_a_line_every_few_seconds_and_one_at_the_end(capsys, monkeypatch):
-    monkeypatch.setattr("ddgk.embedding.progress.LINE_EVERY", 0.05)
+    monkeypatch.setattr(MODULE, "LINE_EVERY", 0.05)
     with progress("Working", 5, "things", True) as advance:
         advance(2)
         time.sleep(0.2)
@@ -21,7 +24,7 @@ def test_a_log_gets_a_line_every_few_seconds_and_one_at_the_end(capsys, monkeypa
 
 
 def test_unequal_costs_and_what_was_done_before(capsys, monkeypatch):
-    monkeypatch.setattr("ddgk.embedding.progress.LINE_EVERY", 0.05)
+    monkeypatch.setattr(MODULE, "LINE_EVERY", 0.05)
     with progress("Working", 5, "things", True, done=2, work=10.0, work_done=4.0) as advance:
         advance(1, 5.0)
         time.sleep(0.1)

@@ -9,8 +9,14 @@ import pytest
 
 from ddgk.embedding import RunStopped, embed_graphs, embed_into, runs, stored_settings, train_into
 from ddgk.embedding.tiles import attempt_elsewhere
-from ddgk.errors import GraphError, LabelError, NonFiniteLossError, ParameterError, RunError
-from ddgk.errors import TileError
+from ddgk.errors import (
+    GraphError,
+    LabelError,
+    NonFiniteLossError,
+    ParameterError,
+    RunError,
+    TileError,
+)
 from ddgk.graphs import Graph
 from ddgk.store import load_parts, open_run
 from ddgk.store.inspection import begun_again

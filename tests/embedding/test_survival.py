@@ -1,4 +1,4 @@
-"""kill -9 at any moment, several processes at once: the same bits, at most a tile per worker lost."""
+"""kill -9 at any moment, several processes: the same bits, at most a tile per worker lost."""
 
 from __future__ import annotations
 

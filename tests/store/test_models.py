@@ -47,8 +47,7 @@ def test_every_flipped_byte_is_noticed_or_does_not_matter(saved):
         path.write_bytes(damaged)
         try:
             loaded = load(path)
-        except ModelFileError as error:
-            assert str(path) in str(error)
+        except ModelFileError:
             continue
         assert place < header  # what safetensors ignores, such as spaces
         assert loaded.identity == model.identity

@@ -1,14 +1,14 @@
-"""Files that commands write: checked before the work begins, whole or not at all."""
+"""Files that commands write: checked before the work begins, and written atomically."""
 
 from __future__ import annotations
 
-import csv
-import io
 import os
+import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from filecmp import cmp
+from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
     from ddgk.store.run import Run
 
 
+LONGEST_NAME = 1000  # characters, in .npz
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
+
+
 @dataclass(frozen=True)
 class Table:
     """An embedding with everything that names its rows and columns.
@@ -32,22 +37,30 @@ class Table:
     are not known.
     """
 
-    values: NDArray[np.float64] | Run
+    values: NDArray[np.floating] | Run
     names: list[str]
     columns: list[str]
     classes: NDArray[np.int64] | None
+
+    @property
+    def dtype(self) -> str:
+        """Return the type of the numbers."""
+        from ddgk.store.run import Run
+
+        held = self.values
+        return held.manifest.dtype if isinstance(held, Run) else str(held.dtype)
 
     def heading(self) -> list[str]:
         """Name all columns, those of the names and classes included."""
         return ["name", *([] if self.classes is None else ["class"]), *self.columns]
 
-    def blocks(self) -> Iterator[NDArray[np.float64]]:
+    def blocks(self) -> Iterator[NDArray[np.floating]]:
         """Yield the rows, as many at a time as memory should hold."""
         from ddgk.store.run import Run
 
         yield from self.values.blocks() if isinstance(self.values, Run) else [self.values]
 
-    def named_blocks(self) -> Iterator[tuple[list[list[Any]], NDArray[np.float64]]]:
+    def named_blocks(self) -> Iterator[tuple[list[list[Any]], NDArray[np.floating]]]:
         """Yield the rows together with what stands before the numbers: name, and class if known."""
         classes = None if self.classes is None else self.classes.tolist()
         known = [self.names] if classes is None else [self.names, classes]
@@ -74,18 +87,30 @@ def check_output(path: Path, suffixes: Iterable[str], *, force: bool) -> None:
         raise MissingExtraError("writing .parquet needs pyarrow: pip install 'ddgk[parquet]'")
 
 
-def write_table(path: Path, table: Table, *, force: bool = True) -> None:
+def write_table(path: Path, table: Table, *, force: bool = True, formulas: bool = False) -> None:
     """Write an embedding in the format that the ending of its name says.
 
-    force: replace a file that is there; else it must hold the very same table.
+    Parameters
+    ----------
+    path : Path
+    table : Table
+    force : bool
+        Replace a file that exists; else it must hold the very same table.
+    formulas : bool
+        Of .csv: leave names that a spreadsheet would compute, such as "=1+1", as they are. By
+        default they begin with an apostrophe there.
     """
     from ddgk.store.files import replacing
 
     kept = path.exists() and not force
     scratch = path.with_name(f".comparing-{path.name}") if kept else path
+    suffix = path.suffix.lower()
     try:
         with replacing(scratch) as file:
-            TABLES[path.suffix.lower()](table, file)
+            if suffix == ".csv":
+                _write_csv(table, file, formulas)
+            else:
+                TABLES[suffix](table, file)
         if kept and not cmp(scratch, path, shallow=False):
             raise FileExistsError(
                 f"{path} exists and holds something else; choose another name, or pass --force"
@@ -95,55 +120,94 @@ def write_table(path: Path, table: Table, *, force: bool = True) -> None:
             scratch.unlink(missing_ok=True)
 
 
-def rows_as_csv(rows: Iterable[Iterable[Any]]) -> bytes:
+def csv_field(value: object, formulas: bool = False) -> str:
+    r"""Return a value as a field of a .csv file: text in quotes, and never a formula.
+
+    >>> print(csv_field("a, b"), csv_field("=1+1"), csv_field("=1+1", formulas=True))
+    "a, b" "'=1+1" "=1+1"
+    >>> print(csv_field("-12.5"), csv_field(0.1), csv_field(3), csv_field(None))
+    "-12.5" 0.1 3
+    """
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        return str(value)
+    text = writable(value)
+    if not formulas and text.startswith(FORMULAS) and not NUMBER.fullmatch(text):
+        text = f"'{text}"
+    return '"' + text.replace('"', '""') + '"'
+
+
+def rows_as_csv(rows: Iterable[Iterable[Any]], formulas: bool = False) -> bytes:
     """Return rows as text; numbers are written so that they read back to the same bits."""
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    return text.getvalue().encode()
+    lines = (",".join(csv_field(value, formulas) for value in row) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def writable(text: str) -> str:
+    """Return text that every file can hold: halves of characters are written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def _write_npy(table: Table, file: IO[bytes]) -> None:
     import numpy as np
 
     shape = (len(table.names), len(table.columns))
-    header = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    kind = np.dtype(table.dtype).newbyteorder("<")
+    header = {"descr": kind.str, "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, header)
     for block in table.blocks():
-        file.write(np.ascontiguousarray(block, dtype="<f8").tobytes())
+        file.write(np.ascontiguousarray(block, dtype=kind).tobytes())
 
 
 def _write_npz(table: Table, file: IO[bytes]) -> None:
     import numpy as np
 
-    others: dict[str, Any] = {"names": np.array(table.names), "columns": np.array(table.columns)}
+    # numpy gives every name the space of the longest.
+    texts = {"names": table.names, "columns": table.columns}
+    others: dict[str, Any] = {
+        key: np.array([_shortened(writable(text)) for text in values], dtype=str)
+        for key, values in texts.items()
+    }
     if table.classes is not None:
         others["classes"] = table.classes
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        # Named this way an entry has no date, so the same table is the same file.
-        with archive.open(zipfile.ZipInfo("embedding.npy"), "w", force_zip64=True) as entry:
-            _write_npy(table, entry)
-        for name, array in others.items():
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-                np.lib.format.write_array(entry, array, allow_pickle=False)
+        for name in ("embedding", *others):
+            # Named this way an entry has no date, so the same table is the same file.
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            with archive.open(entry, "w", force_zip64=True) as content:
+                if name == "embedding":
+                    _write_npy(table, content)
+                else:
+                    np.lib.format.write_array(content, others[name], allow_pickle=False)
 
 
-def _write_csv(table: Table, file: IO[bytes]) -> None:
-    file.write(rows_as_csv([table.heading()]))
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST_NAME:
+        return text
+    return f"{text[: LONGEST_NAME - 17]}#{sha256(text.encode()).hexdigest()[:16]}"
+
+
+def _write_csv(table: Table, file: IO[bytes], formulas: bool = False) -> None:
+    file.write(rows_as_csv([table.heading()], formulas))
     for before, block in table.named_blocks():
-        rows = zip(*before, block.tolist(), strict=True)
-        file.write(rows_as_csv([*known, *numbers] for *known, numbers in rows))
+        # numpy writes the shortest text that reads back to the same number.
+        for *known, numbers in zip(*before, block.astype(str).tolist(), strict=True):
+            fields = [*(csv_field(value, formulas) for value in known), *numbers]
+            file.write(f"{','.join(fields)}\n".encode())
 
 
 def _write_parquet(table: Table, file: IO[bytes]) -> None:
     import pyarrow
     import pyarrow.parquet
 
-    heading, writer = table.heading(), None
-    for before, block in table.named_blocks():
-        arrays = [pyarrow.array(column) for column in (*before, *block.T)]
-        part = pyarrow.table(arrays, names=heading)
+    heading, writer = list(map(writable, table.heading())), None
+    for (names, *classes), block in table.named_blocks():
+        columns = [list(map(writable, names)), *classes, *block.T]
+        part = pyarrow.table([pyarrow.array(column) for column in columns], names=heading)
         if writer is None:
-            writer = pyarrow.parquet.ParquetWriter(file, part.schema)
+            writer = pyarrow.parquet.ParquetWriter(file, part.schema, compression="zstd")
         writer.write_table(part)
     if writer is not None:
         writer.close()

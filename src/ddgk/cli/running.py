@@ -1,4 +1,4 @@
-"""What `ddgk embed --run` needs around the work: a cluster, and a way back in after a stop."""
+"""What `ddgk embed --run` needs: checks of its options, a cluster, and how to continue."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 import typer
-
-from ddgk.errors import ClusterError, MissingExtraError
-
-CONNECTING = 15  # seconds
 
 
 def check(
@@ -28,38 +25,20 @@ def check(
         raise typer.BadParameter(f"{given[0]} is about a run: name its folder with --run", ctx=ctx)
 
 
-@contextmanager
-def connected(cluster: str | None) -> Iterator[None]:
-    """Let a Dask cluster compute what is asked for in the block."""
-    if cluster is None:
-        yield
-        return
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise MissingExtraError(
-            "--cluster needs dask.distributed: pip install 'ddgk[cluster]'"
-        ) from error
-    from joblib import parallel_config
+def connected(cluster: str | None) -> AbstractContextManager[Any]:
+    """Connect to a Dask scheduler while the block runs; yields its client, or None."""
+    from ddgk.embedding.workers import connected as connect
 
-    try:
-        client = Client(cluster, timeout=CONNECTING, set_as_default=False)
-    except (OSError, TimeoutError, ValueError) as error:
-        raise ClusterError(f"no scheduler answers at {cluster}: {error}") from error
-    try:
-        with parallel_config("dask", client=client):
-            yield
-    finally:
-        client.close(timeout=2)
+    return connect(cluster)
 
 
 @contextmanager
 def resumable(run: str | None) -> Iterator[None]:
-    """Say, when the user stops a run, what is kept and what continues it."""
+    """Print, when the user stops a run, what is kept and the command that continues it."""
     if run is None:
         yield
         return
-    from ddgk.embedding.runs import RunStopped
+    from ddgk.embedding import RunStopped
 
     try:
         yield
@@ -70,7 +49,7 @@ def resumable(run: str | None) -> Iterator[None]:
 
 
 def command() -> str:
-    """Return the command that this process was started with, for a shell."""
+    """Return the command that started this process, for a shell."""
     program = Path(sys.argv[0])
     by_module = program.name == "__main__.py"
     words = [sys.executable, "-m", "ddgk"] if by_module else [os.fspath(program.name)]

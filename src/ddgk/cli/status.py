@@ -24,12 +24,12 @@ def status(
         bool,
         typer.Option(
             "--repair",
-            help="Verify, and remove what is damaged and can be had again: by running the command "
+            help="Verify, and remove what is damaged and can be made again by running the command "
             "that began the run.",
         ),
     ] = False,
 ) -> None:
-    """Say how far a run is: tiles, pairs, who began it; with --verify, what is damaged.
+    """Show how far a run is: graphs, tiles, when it began; with --verify, what is damaged.
 
     The exit code is 1 when something is damaged.
 
@@ -37,64 +37,64 @@ def status(
     ddgk status nci1-run
     ddgk status --verify nci1-run
     """  # noqa: D301
-    from ddgk.store.inspection import inspect
+    from ddgk.errors import RunError, shown
     from ddgk.store.run import open_run
 
     run = open_run(folder)
     _show(run)
     if not verify and not repair:
         return
-    damages = inspect(run)
+    damages, left = run.verify(), []
     for damage in damages:
-        typer.echo(f"damaged: {damage.message}", err=True)
-        if repair and damage.mendable:
-            damage.remove()
-            typer.echo(f"removed: {damage.name}", err=True)
+        typer.echo(f"damaged: {shown(damage.message, 1000)}", err=True)
+        try:
+            if repair and damage.mendable:
+                damage.remove()
+                typer.echo(f"removed: {shown(damage.name)}", err=True)
+                continue
+        except (OSError, RunError) as error:
+            typer.echo(f"not removed: {shown(str(error))}", err=True)
+        left.append(damage)
     if not damages:
         typer.echo("verified: everything that is stored is whole")
         return
-    typer.echo(_advice(damages, repaired=repair), err=True)
-    raise typer.Exit(0 if repair and all(damage.mendable for damage in damages) else FAILED)
+    typer.echo(_advice(left, repaired=repair), err=True)
+    raise typer.Exit(FAILED if left else 0)
 
 
 def _show(run: Run) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    from ddgk.errors import shown
     from ddgk.store.inspection import begun_again, is_busy
 
-    manifest = run.manifest
-    finished = run.finished
-    plan = manifest.plan
-    pairs = sum(plan.tile(number).n_pairs for number in finished)
-    table = Table(title=run.address, title_justify="left", title_style="bold", show_header=False)
-    share = run.share
-    table.add_row("finished", "yes" if len(finished) == run.n_tiles else f"{share:.0%} of the work")
+    manifest, finished = run.manifest, run.finished
+    table = Table(
+        title=shown(run.address), title_justify="left", title_style="bold", show_header=False
+    )
+    n_rows, n_done = int(run.counts.sum()), int(run.counts[sorted(finished)].sum())
+    whole = len(finished) == run.n_tiles
+    table.add_row("finished", "yes" if whole else f"{run.progress:.0%} of the work")
+    table.add_row("graphs", f"{run.n_graphs}, {n_rows} of them different, {n_done} finished")
     table.add_row("tiles", f"{len(finished)} of {run.n_tiles}")
-    table.add_row("pairs", f"{pairs} of {plan.n_pairs}")
-    table.add_row("a tile", f"{plan.shape.targets} targets x {plan.shape.sources} sources")
-    table.add_row("targets", f"{manifest.n_graphs}, {sum(plan.batches)} of them different")
-    table.add_row("sources", str(run.n_sources))
-    table.add_row("columns", str(len(run.columns)))
-    table.add_row("channels", ", ".join(run.channels))
-    table.add_row("steps", ", ".join(map(str, run.steps)))
+    table.add_row("columns", f"{len(run.columns)} of {manifest.dtype}")
     versions = ", ".join(f"{name} {text}" for name, text in manifest.versions.items())
-    table.add_row("begun", f"{manifest.created} by {versions}")
-    table.add_row("engine", f"{manifest.engine.get('name')} on {manifest.engine.get('device')}")
+    table.add_row("begun", shown(f"{manifest.created} by {versions}"))
+    table.add_row("engine", shown(manifest.engine))
     table.add_row("at work now", {True: "yes", False: "no", None: "unknown"}[is_busy(run)])
     again = begun_again(run)
     if again:
         table.add_row("begun again", f"{len(again)} tiles, after a worker died or failed")
     log = run.log()
     if log:
-        table.add_row("last", log[-1])
+        table.add_row("last", shown(log[-1]))
     Console(highlight=False, markup=False).print(table)
 
 
-def _advice(damages: list[Damage], *, repaired: bool) -> str:
-    lost = [damage for damage in damages if not damage.mendable]
-    if lost:
-        return f"{lost[0].name} cannot be had again from here: begin a new run, or restore the file"
-    if repaired:
-        return "run the command that began the run: it computes what was removed, and nothing else"
+def _advice(left: list[Damage], *, repaired: bool) -> str:
+    if not left:
+        return "run the command that began the run: it makes what was removed, and nothing else"
+    if repaired or not left[0].mendable:
+        return f"{left[0].name} cannot be removed from here: remove it, or begin a new run"
     return "remove what is damaged with --repair; all else is kept"

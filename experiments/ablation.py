@@ -31,7 +31,9 @@ class _Changed(Method):
 
 def method_of(title: str, change: models.Change) -> Method:
     """Return a row of the table."""
-    found = _Changed(title, "transformer", f"ablation:{title}", standardise=False)
+    found = _Changed(
+        title, "transformer", f"ablation:{title}", standardise="attention" in change[1]
+    )
     object.__setattr__(found, "change", change)
     return found
 

@@ -12,7 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-# To switch when they land: `ddgk.io` for data sets, `experiments.graphs` for generators.
+# SWITCH when they land, here and nowhere else:
+#   from ddgk.graphs import Graph, from_smiles     (replaces molecule_graph below)
+#   from ddgk.io import FAMILIES, barbell, family, karate_club, load_network
+#   from ddgk.io import load as load_set
+#   from experiments.graphs.generators import degrees_of, generators, thinned
 from ddgk.datasets import FAMILIES, barbell, family, karate_club, load_network
 from ddgk.datasets import load as load_set
 from ddgk.datasets.generators import degrees_of, generators, thinned
@@ -86,7 +90,7 @@ def load_molecules(path: Path | None = None) -> tuple[list[str], NDArray[np.floa
 def molecule_graph(smiles: str) -> Graph:
     """Return heavy atoms and bonds with element symbols and bond orders as labels.
 
-    To switch to the library's own SMILES reader when it lands.
+    SWITCH to `ddgk.graphs.from_smiles` when it lands.
     """
     from rdkit import Chem
 

@@ -19,15 +19,19 @@ Array = NDArray[np.float64]
 # Single changes of the default embedding: title -> (parameters of DDGK, fields of Config).
 Change = tuple[dict[str, Any], dict[str, Any]]
 CHANGES: dict[str, Change] = {
-    "divergences alone": ({}, {"divergence_weight": 1.0, "node_view_weight": 0.0}),
-    "node views alone": ({}, {"divergence_weight": 0.0, "node_view_weight": 1.0}),
-    "equal weights": ({}, {"divergence_weight": 0.5, "node_view_weight": 0.5}),
+    "divergences alone": ({}, {"divergence_weight": 1.0}),
+    "node views alone": ({}, {"divergence_weight": 0.0}),
+    "equal weights": ({}, {"divergence_weight": 0.5}),
+    "global attention, divergences": (
+        {},
+        {"attention": "global", "learning_rate": 0.15, "checkpoints": (1, 2, 5, 12, 35, 60)},
+    ),
     "without edge labels": ({}, {"attributes": ("node_labels",)}),
-    "without any labels": ({}, {"attributes": ()}),
+    "without any labels": ({}, {"attributes": "none"}),
     **{f"{n} sources": ({"n_sources": n}, {}) for n in (1, 2, 4, 8, 16)},
     **{f"{n} columns": ({"n_features": n}, {}) for n in (256, 512, 1024, 2048)},
     **{f"{n} anchors": ({}, {"n_anchors": n}) for n in (256, 512, 1024, 2048, 4096)},
-    **{f"{n} steps": ({}, {"steps": n}) for n in (1, 2, 3, 4, 5, 6)},
+    **{f"{n} steps": ({}, {"checkpoints": tuple(range(n + 1))}) for n in (1, 2, 3, 4, 5, 6)},
 }
 
 # What `tune` searches, by preset: fields of Config. For "paper" the grid of the paper.
@@ -36,7 +40,8 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "dimension": (2, 4, 8, 16),
         "depth": (1, 2, 3, 4),
         "learning_rate": (0.03, 0.1, 0.3),
-        "steps": (2, 3, 4, 5),
+        "bandwidth": (0.025, 0.05, 0.1, 0.2),
+        "divergence_weight": (0.0, 0.25, 0.5, 0.75, 1.0),
     },
     "paper": {
         "dimension": (2, 4, 8, 16, 32),

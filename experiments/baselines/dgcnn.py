@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from ddgk import Graph
-from experiments.baselines.networks import NetworkClassifier, import_torch
+from experiments.baselines.networks import NetworkClassifier, import_geometric, import_torch
 
 WIDTHS = (32, 32, 32, 1)
 QUANTILE, LEAST_K = 0.6, 10
@@ -34,7 +34,7 @@ class DGCNN(NetworkClassifier):
         """Return the network."""
         torch = import_torch()
         nn = torch.nn
-        from torch_geometric.nn.aggr import SortAggregation
+        geometric = import_geometric()
 
         class Network(nn.Module):  # type: ignore[misc, name-defined]
             def __init__(self, n_inputs: int, k: int) -> None:
@@ -42,7 +42,7 @@ class DGCNN(NetworkClassifier):
                 widths = (n_inputs, *WIDTHS)
                 self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
                 total = sum(WIDTHS)
-                self.pool = SortAggregation(k)
+                self.pool = geometric.SortAggregation(k)
                 self.rows = nn.Sequential(
                     nn.Conv1d(1, 16, total, stride=total),
                     nn.ReLU(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from experiments.baselines.networks import NetworkClassifier, import_torch
+from experiments.baselines.networks import NetworkClassifier, import_geometric, import_torch
 
 WIDTH, DEPTH = 32, 4
 
@@ -17,17 +17,16 @@ class GIN(NetworkClassifier):
     def build(self, n_classes: int) -> Any:
         """Return the network."""
         nn = import_torch().nn
-        from torch_geometric.nn import GIN as Layers  # noqa: N811
-        from torch_geometric.nn import global_add_pool
+        geometric = import_geometric()
 
         class Network(nn.Module):  # type: ignore[misc, name-defined]
             def __init__(self, n_inputs: int) -> None:
                 super().__init__()
-                self.nodes = Layers(n_inputs, WIDTH, DEPTH, norm="batch_norm")
+                self.nodes = geometric.GIN(n_inputs, WIDTH, DEPTH, norm="batch_norm")
                 self.graph = nn.Linear(WIDTH, n_classes)
 
             def forward(self, inputs: Any, arcs: Any, graph_of: Any) -> Any:
-                return self.graph(global_add_pool(self.nodes(inputs, arcs), graph_of))
+                return self.graph(geometric.global_add_pool(self.nodes(inputs, arcs), graph_of))
 
         return Network(self.inputs_.width)
 

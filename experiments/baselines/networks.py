@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -19,12 +20,23 @@ def import_torch() -> Any:
     """Import torch, or say how to install it."""
     try:
         import torch
-        import torch_geometric  # noqa: F401
+    except ImportError as error:
+        raise ImportError("this row needs torch: pip install torch") from error
+    return torch
+
+
+def import_geometric() -> Any:
+    """Import the layers of PyTorch Geometric, or say how to install it."""
+    try:
+        with warnings.catch_warnings():
+            # Its import calls parts of torch that newer versions deprecate.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            import torch_geometric.nn
     except ImportError as error:
         raise ImportError(
-            "this row needs torch and PyTorch Geometric: pip install torch torch_geometric"
+            "this row needs PyTorch Geometric: pip install torch_geometric"
         ) from error
-    return torch
+    return torch_geometric.nn
 
 
 class NodeInputs:

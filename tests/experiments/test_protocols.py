@@ -30,7 +30,7 @@ def noise():
 @pytest.fixture
 def shifted(noise):
     columns, classes = noise
-    return columns + np.outer(classes, [2.0, 0, 0, 0]), classes
+    return columns + np.outer(classes, [3.0, 0, 0, 0]), classes
 
 
 def test_folds_are_stratified_and_cover_everything():

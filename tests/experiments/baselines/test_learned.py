@@ -1,10 +1,13 @@
 """Methods that learn: on graphs whose answer is known."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from ddgk import Graph
 from experiments.baselines import dgcnn, gin, pscn, sequences
+from experiments.baselines.networks import import_geometric
 from experiments.classification import classify
 from experiments.methods import METHODS, Method
 
@@ -22,9 +25,17 @@ NETWORKS = {
 }
 
 
+def needs_networks():
+    pytest.importorskip("torch")
+    try:
+        import_geometric()
+    except ImportError:
+        pytest.skip("needs PyTorch Geometric")
+
+
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks_learn_what_generalises(name):
-    pytest.importorskip("torch_geometric")
+    needs_networks()
     graphs, classes = rings_and_stars()
     train, test = np.arange(0, 24, 2), np.arange(1, 24, 2)
     network = NETWORKS[name]().fit([graphs[i] for i in train], classes[train])
@@ -36,7 +47,7 @@ def test_networks_learn_what_generalises(name):
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_networks_accept_labels_they_did_not_see(name):
-    pytest.importorskip("torch_geometric")
+    needs_networks()
     graphs, classes = rings_and_stars(range(5, 9))
     labelled = [graph.replace(node_labels="a" * graph.n_nodes) for graph in graphs]
     network = NETWORKS[name]().set_params(epochs=2).fit(labelled, classes + 5)
@@ -106,12 +117,12 @@ def test_sequences_walk_along_edges():
     edges = {(u, v) for u, v in graph.edges.tolist()} | {(v, u) for u, v in graph.edges.tolist()}
     walks, _, paths = sequences.node_sequences(graph, [0, 0]).reshape(3, 5, -1)
     for walk in walks[:4].tolist():
-        assert all(step in edges for step in zip(walk, walk[1:], strict=False))
+        assert all(step in edges for step in pairwise(walk))
     assert set(walks[4].tolist()) == {4}, "an isolated node stays"
     for root, path in enumerate(paths.tolist()):
         nodes = [node for node in path if node >= 0]
         assert nodes[0] == root
-        assert all(step in edges for step in zip(nodes, nodes[1:], strict=False))
+        assert all(step in edges for step in pairwise(nodes))
 
 
 def test_supervised_rows_are_marked():

@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from experiments.data import FAMILIES, degrees_of, generators, karate_club
-
+from ddgk import Graph
 from experiments.baselines import netlsd as module
 from experiments.baselines.netlsd import estimated_traces, exact_traces, heat_traces
-from ddgk import Graph
+from experiments.data import FAMILIES, degrees_of, generators, karate_club
 
 MAKERS = generators(degrees_of(karate_club()))
 

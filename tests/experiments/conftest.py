@@ -5,14 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import ddgk
 from ddgk import Graph
 from experiments.data import GraphSet
-
-# Remove with the last marked place in experiments/data.py, when the library has its new names.
-needs_compact_embedding = pytest.mark.skipif(
-    not hasattr(ddgk, "Config"), reason="the compact embedding is not in this library yet"
-)
 
 
 def ring(n: int, labels: str | None = None) -> Graph:

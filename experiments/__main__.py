@@ -274,14 +274,13 @@ def table(given: argparse.Namespace) -> None:
 
 def report(given: argparse.Namespace) -> None:
     """Write the page, or print README's table."""
-    from experiments.report import page, readme_table
+    from experiments.report import readme_table, write_pages
 
     if given.readme:
         sys.stdout.write(readme_table(given.results) + "\n")
         return
-    path = given.results.parent / "RESULTS.md"
-    path.write_text(page(given.results))
-    _say(f"wrote {path}")
+    for path in write_pages(given.results):
+        _say(f"wrote {path}")
 
 
 def _publish(

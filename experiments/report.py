@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +19,25 @@ COUNTING = "histogram"
 
 def page(folder: Path = storage.RESULTS) -> str:
     """Return the summary page."""
+    found = {name: storage.read_results(folder / f"{name}.json") for name in SETS}
+    sets = {name: content for name, content in found.items() if content}
     parts = [
         "# Results",
-        "Written by `python -m experiments report` from `experiments/results/`; each file there "
-        "holds the command, seed, versions, seconds and fold accuracies. `python -m experiments "
-        "classification SET --rows NAME` repeats one row.",
+        "Written by `python -m experiments report` from the files in `experiments/results/`; each "
+        "holds its command, protocol, seed, versions, seconds and fold accuracies. `python -m "
+        "experiments classification SET --rows NAME` repeats one row. Protocols and methods: "
+        "[docs/experiments.md](../docs/experiments.md).",
         "## Classification",
-        "Accuracy in percent, protocol nested (docs/experiments.md): mean over folds with its 95 % "
-        "interval (corrected for overlapping training parts). Lead: paired difference to the "
-        "label histogram on the same folds. Paper: the figure the DDGK paper prints, under other "
-        "protocols. Seconds: describing all graphs once / choosing and fitting in one fold.",
+        "Accuracy in percent, protocol nested: mean over folds ± half of the 95 % interval "
+        "(corrected for overlapping training parts), in brackets the figure of the DDGK paper, "
+        "measured under other protocols. s: supervised. Full tables by set, with seconds: "
+        + ", ".join(f"[{name}](results/{name}.md)" for name in sets)
+        + ".",
+        accuracy_matrix(sets),
+        "Lead over counting (label histogram with numbers of nodes and edges), paired on the same "
+        "folds, in percentage points; **bold**: the interval excludes 0.",
+        lead_matrix(sets),
     ]
-    for set_name in SETS:
-        content = storage.read_results(folder / f"{set_name}.json")
-        if content:
-            parts += [f"### {set_name}", classification_table(content)]
     sections = {
         "neighbours": ("Neighbours without classes", neighbours_table),
         "clustering": ("Clustering (5.2)", clustering_table),
@@ -53,6 +57,68 @@ def page(folder: Path = storage.RESULTS) -> str:
         if contents:
             parts += [f"## {title}", render([content["measured"] for content in contents])]
     return "\n\n".join(parts) + "\n"
+
+
+def accuracy_matrix(sets: dict[str, dict[str, Any]]) -> str:
+    """Return accuracies, a row per method and a column per set."""
+
+    def cell(set_name: str, name: str, row: dict[str, Any]) -> str:
+        if not row["accuracies"]:
+            return str(row["problem"])
+        found = interval(row["accuracies"])
+        published = METHODS[name].published_on(set_name)
+        ending = "" if published is None else f" [{published:.1f}]"
+        return f"{100 * found.mean:.1f} ± {100 * (found.high - found.mean):.1f}{ending}"
+
+    return _matrix(sets, cell)
+
+
+def lead_matrix(sets: dict[str, dict[str, Any]]) -> str:
+    """Return leads over counting, a row per method and a column per set."""
+
+    def cell(set_name: str, name: str, row: dict[str, Any]) -> str:
+        counting = sets[set_name]["rows"].get(COUNTING, {}).get("accuracies")
+        if not row["accuracies"] or not counting or name == COUNTING:
+            return ""
+        found = paired(row["accuracies"], counting)
+        text = f"{100 * found.mean:+.1f} ± {100 * (found.high - found.mean):.1f}"
+        return f"**{text}**" if found.low > 0 or found.high < 0 else text
+
+    return _matrix(sets, cell)
+
+
+def _matrix(
+    sets: dict[str, dict[str, Any]], cell: Callable[[str, str, dict[str, Any]], str]
+) -> str:
+    lines = []
+    for name, method in METHODS.items():
+        rows = {set_name: content["rows"].get(name) for set_name, content in sets.items()}
+        cells = [cell(set_name, name, row) if row else "" for set_name, row in rows.items()]
+        if any(cells):
+            lines.append([method.title + (" (s)" if method.supervised else ""), *cells])
+    return markdown(["", *(name.replace("DD", "D&D") for name in sets)], lines)
+
+
+def set_page(content: dict[str, Any]) -> str:
+    """Return the full table of one set."""
+    about = (
+        f"{content['n_graphs']} graphs. Protocol {content['protocol']}. Accuracy: mean over folds "
+        "with its 95 % interval. Lead: over the label histogram, paired. Paper: the figure of the "
+        "DDGK paper. Seconds: describing all graphs once / choosing and fitting in one fold."
+    )
+    return f"# {content['set']}\n\n{about}\n\n{classification_table(content)}\n"
+
+
+def write_pages(folder: Path = storage.RESULTS) -> list[Path]:
+    """Write the summary page and a page per set; return their paths."""
+    pages = {folder.parent / "RESULTS.md": page(folder)}
+    for name in SETS:
+        content = storage.read_results(folder / f"{name}.json")
+        if content:
+            pages[folder / f"{name}.md"] = set_page(content)
+    for path, text in pages.items():
+        path.write_text(text)
+    return list(pages)
 
 
 def classification_table(content: dict[str, Any]) -> str:

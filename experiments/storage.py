@@ -49,7 +49,7 @@ def command() -> str:
 
 def write_results(path: Path, content: Mapping[str, Any]) -> None:
     """Write one results file, whole or not at all."""
-    text = json.dumps({"format": FORMAT, **content}, indent=1, sort_keys=True, allow_nan=False)
+    text = json.dumps({"format": FORMAT, **content}, indent=1, allow_nan=False)
     _write(path, (text + "\n").encode())
 
 

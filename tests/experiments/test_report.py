@@ -38,14 +38,24 @@ def folder(tmp_path, rings_and_stars):
     return tmp_path
 
 
-def test_the_page_lists_methods_by_accuracy_with_leads(folder):
-    text = report.page(folder)
+def test_a_set_lists_methods_by_accuracy_with_leads(folder):
+    text = report.set_page(storage.read_results(folder / "MUTAG.json"))
     titles = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
     assert titles == ["| method", "| GIN", "| DDGK", "| label histogram", "| random walks"]
     ours = next(line for line in text.splitlines() if line.startswith("| DDGK"))
     assert "+6.0" in ours
     assert "91.6" in ours, "the paper's figure"
     assert "1.2 / 0.5" in ours
+    assert "not finished within 60 s" in text
+
+
+def test_the_page_has_accuracies_and_leads(folder):
+    text = report.page(folder)
+    ours = [line for line in text.splitlines() if line.startswith("| DDGK |")]
+    assert len(ours) == 2
+    assert "[91.6]" in ours[0]
+    assert "**+6.0 ±" in ours[1]
+    assert "| GIN (s) |" in text
     assert "not finished within 60 s" in text
 
 
@@ -61,6 +71,10 @@ def test_the_page_in_the_repository_is_what_the_files_give():
     if not page.is_file():
         pytest.skip("there is no summary page yet")
     assert page.read_text() == report.page()
+    for name in SETS:
+        content = storage.read_results(storage.RESULTS / f"{name}.json")
+        if content:
+            assert (storage.RESULTS / f"{name}.md").read_text() == report.set_page(content)
 
 
 def test_readme_shows_the_generated_table():

@@ -1,0 +1,366 @@
+"""The summary page and README's table, made from the results files alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from experiments import storage
+from experiments.data import SETS
+from experiments.methods import METHODS
+from experiments.statistics import Interval, interval, paired
+
+README_ROWS = ("ddgk", "wl-oa", "wl", "wwl", "graph2vec", "dgk", "gin", "histogram", "sizes")
+COUNTING = "histogram"
+
+
+def page(folder: Path = storage.RESULTS) -> str:
+    """Return the summary page."""
+    found = {name: storage.read_results(folder / f"{name}.json") for name in SETS}
+    sets = {name: content for name, content in found.items() if content}
+    parts = [
+        "# Results",
+        "Written by `python -m experiments report` from the files in `experiments/results/`; each "
+        "holds its command, protocol, seed, versions, seconds and fold accuracies. `python -m "
+        "experiments classification SET --rows NAME` repeats one row. Protocols and methods: "
+        "[docs/experiments.md](../docs/experiments.md).",
+        "## Classification",
+        "Accuracy in percent, protocol nested: mean over folds ± half of the 95 % interval "
+        "(corrected for overlapping training parts), in brackets the figure of the DDGK paper, "
+        "measured under other protocols. s: supervised. Full tables by set, with seconds: "
+        + ", ".join(f"[{name}](results/{name}.md)" for name in sets)
+        + ".",
+        accuracy_matrix(sets),
+        "Lead over counting (label histogram with numbers of nodes and edges), paired on the same "
+        "folds, in percentage points; **bold**: the interval excludes 0.",
+        lead_matrix(sets),
+    ]
+    sections = {
+        "neighbours": ("Neighbours without classes", neighbours_table),
+        "clustering": ("Clustering (5.2)", clustering_table),
+        "attention": ("Attention (5.1)", attention_table),
+        "sampling": ("Sources (5.4)", sampling_table),
+        "ablation": ("Ablation", ablation_table),
+        "classifiers": ("Ordinary classifiers on the columns", classifiers_table),
+        "families": ("Kinds of networks", families_table),
+        "regression": ("Solubility (ESOL)", regression_table),
+        "invariance": ("Relabelling noise", invariance_table),
+        "published": ("The paper's presets and protocols", published_table),
+        "tune": ("Tuning", tuning_table),
+    }
+    for name, (title, render) in sections.items():
+        files = sorted([*folder.glob(f"{name}.json"), *folder.glob(f"{name}-*.json")])
+        contents = [content for file in files if (content := storage.read_results(file))]
+        if contents:
+            parts += [f"## {title}", render([content["measured"] for content in contents])]
+    return "\n\n".join(parts) + "\n"
+
+
+def accuracy_matrix(sets: dict[str, dict[str, Any]]) -> str:
+    """Return accuracies, a row per method and a column per set."""
+
+    def cell(set_name: str, name: str, row: dict[str, Any]) -> str:
+        if not row["accuracies"]:
+            return str(row["problem"])
+        found = interval(row["accuracies"])
+        published = METHODS[name].published_on(set_name)
+        ending = "" if published is None else f" [{published:.1f}]"
+        return f"{100 * found.mean:.1f} ± {100 * (found.high - found.mean):.1f}{ending}"
+
+    return _matrix(sets, cell)
+
+
+def lead_matrix(sets: dict[str, dict[str, Any]]) -> str:
+    """Return leads over counting, a row per method and a column per set."""
+
+    def cell(set_name: str, name: str, row: dict[str, Any]) -> str:
+        counting = sets[set_name]["rows"].get(COUNTING, {}).get("accuracies")
+        if not row["accuracies"] or not counting or name == COUNTING:
+            return ""
+        found = paired(row["accuracies"], counting)
+        text = f"{100 * found.mean:+.1f} ± {100 * (found.high - found.mean):.1f}"
+        return f"**{text}**" if found.low > 0 or found.high < 0 else text
+
+    return _matrix(sets, cell)
+
+
+def _matrix(
+    sets: dict[str, dict[str, Any]], cell: Callable[[str, str, dict[str, Any]], str]
+) -> str:
+    lines = []
+    for name, method in METHODS.items():
+        rows = {set_name: content["rows"].get(name) for set_name, content in sets.items()}
+        cells = [cell(set_name, name, row) if row else "" for set_name, row in rows.items()]
+        if any(cells):
+            lines.append([method.title + (" (s)" if method.supervised else ""), *cells])
+    return markdown(["", *(name.replace("DD", "D&D") for name in sets)], lines)
+
+
+def set_page(content: dict[str, Any]) -> str:
+    """Return the full table of one set."""
+    about = (
+        f"{content['n_graphs']} graphs. Protocol {content['protocol']}. Accuracy: mean over folds "
+        "with its 95 % interval. Lead: over the label histogram, paired. Paper: the figure of the "
+        "DDGK paper. Seconds: describing all graphs once / choosing and fitting in one fold."
+    )
+    return f"# {content['set']}\n\n{about}\n\n{classification_table(content)}\n"
+
+
+def write_pages(folder: Path = storage.RESULTS) -> list[Path]:
+    """Write the summary page and a page per set; return their paths."""
+    pages = {folder.parent / "RESULTS.md": page(folder)}
+    for name in SETS:
+        content = storage.read_results(folder / f"{name}.json")
+        if content:
+            pages[folder / f"{name}.md"] = set_page(content)
+    for path, text in pages.items():
+        path.write_text(text)
+    return list(pages)
+
+
+def classification_table(content: dict[str, Any]) -> str:
+    """Return one set's rows, best first."""
+    rows = content["rows"]
+    counting = rows.get(COUNTING, {}).get("accuracies")
+    measured = [name for name in rows if rows[name]["accuracies"]]
+    measured.sort(key=lambda name: -np.mean(rows[name]["accuracies"]))
+    lines = []
+    for name in measured:
+        row = rows[name]
+        lead = "" if name == COUNTING or not counting else _lead(row["accuracies"], counting)
+        published = METHODS[name].published_on(content["set"]) if name in METHODS else None
+        lines.append(
+            [
+                row["title"],
+                interval(row["accuracies"]).percent(),
+                lead,
+                "" if published is None else f"{published:.1f}",
+                "yes" if row["supervised"] else "",
+                f"{_seconds(row['describing'])} / {_seconds(row['classifying'])}",
+            ]
+        )
+    lines += [
+        [row["title"], row["problem"], "", "", "yes" if row["supervised"] else "", ""]
+        for row in rows.values()
+        if not row["accuracies"]
+    ]
+    heads = ["method", "accuracy", "lead over counting", "paper", "supervised", "seconds"]
+    return markdown(heads, lines)
+
+
+def readme_table(folder: Path = storage.RESULTS) -> str:
+    """Return README's table: a few methods on all sets, best unsupervised figure in bold."""
+    found = {name: storage.read_results(folder / f"{name}.json") for name in SETS}
+    sets = [name for name, content in found.items() if content]
+    lines = []
+    best = {}
+    for set_name in sets:
+        rows = (found[set_name] or {})["rows"]
+        means = [
+            np.mean(rows[name]["accuracies"])
+            for name in README_ROWS
+            if name in rows and rows[name]["accuracies"] and not rows[name]["supervised"]
+        ]
+        best[set_name] = max(means, default=-1.0)
+    for name in README_ROWS:
+        cells = []
+        for set_name in sets:
+            row = (found[set_name] or {})["rows"].get(name)
+            if not row or not row["accuracies"]:
+                cells.append("")
+                continue
+            mean = np.mean(row["accuracies"])
+            text = f"{100 * mean:.1f}"
+            cells.append(f"**{text}**" if mean == best[set_name] else text)
+        if any(cells):
+            title = METHODS[name].title + (", supervised" if METHODS[name].supervised else "")
+            lines.append([title, *cells])
+    published = [METHODS["ddgk"].published_on(name) for name in sets]
+    cells = ["" if value is None else f"{value:.1f}" for value in published]
+    lines.append(["DDGK as published, another protocol", *cells])
+    return markdown(["", *(name.replace("DD", "D&D") for name in sets)], lines)
+
+
+def neighbours_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return agreement, adjusted Rand index and correlation with size, a column per set."""
+    titles = dict.fromkeys(title for one in contents for title in one["rows"])
+    heads = ["", *(f"{one['set']} (k={one['k']}, chance {one['chance']:.2f})" for one in contents)]
+    lines = []
+    for title in titles:
+        cells = []
+        for one in contents:
+            row = one["rows"].get(title)
+            cells.append(
+                f"{row['agreement']:.3f} / {row['adjusted_rand']:.2f} / {row['size']:.2f}"
+                if row
+                else ""
+            )
+        lines.append([title, *cells])
+    text = (
+        "k-nearest-neighbour class agreement / adjusted Rand index of Ward's clusters / "
+        "correlation of distance with the difference in size."
+    )
+    return f"{text}\n\n{markdown(heads, lines)}"
+
+
+def clustering_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return families found over seeds."""
+    seeds = contents[0]["seeds"]
+    lines = []
+    for title in seeds[0]["rows"]:
+        rows = [one["rows"][title] for one in seeds]
+        counts = [len(row["families"]) for row in rows]
+        indices = [row["adjusted_rand"] for row in rows]
+        lines.append(
+            [
+                title,
+                f"{np.median(counts):g} ({min(counts)} to {max(counts)})",
+                f"{np.mean(indices):.2f} ({min(indices):.2f} to {max(indices):.2f})",
+            ]
+        )
+    heads = [f"{len(seeds)} seeds", "families found of 6, median", "adjusted Rand index, mean"]
+    return markdown(heads, lines)
+
+
+def attention_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return what was found of every alignment."""
+    lines = [
+        [
+            one["name"],
+            "" if one["symmetries"] is None else str(one["symmetries"]),
+            f"{one['edges_kept']} of {one['n_edges']}",
+            f"{one['nodes_right']} of {one['n_nodes']}",
+            f"{one['confidence']:.2f}",
+            "" if one["attention_in_ring"] is None else f"{one['attention_in_ring']:.0%}",
+        ]
+        for one in contents[0]["pairs"]
+    ]
+    heads = ["", "symmetries", "edges kept", "nodes right", "confidence", "attention in ring"]
+    return markdown(heads, lines)
+
+
+def sampling_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return accuracy by share of sources, a column per set."""
+    lines = []
+    for place, share in enumerate(contents[0]["shares"]):
+        means = [np.mean(one["accuracies"][place]) for one in contents]
+        lines.append([f"{share:.0%}", *(f"{100 * mean:.1f}" for mean in means)])
+    heads = ["share of sources", *(f"{one['set']} ({one['n_sources']})" for one in contents)]
+    return markdown(heads, lines)
+
+
+def ablation_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return the difference of every change to the default, a column per set."""
+    titles = dict.fromkeys(title for one in contents for title in one["rows"])
+    lines = []
+    for title in titles:
+        cells = []
+        for one in contents:
+            row = one["rows"].get(title)
+            if row is None:
+                cells.append("")
+            elif title == "default":
+                cells.append(interval(row["accuracies"]).percent())
+            else:
+                cells.append(_lead(row["accuracies"], one["rows"]["default"]["accuracies"]))
+        lines.append([title, *cells])
+    return markdown(["change", *(one["set"] for one in contents)], lines)
+
+
+def classifiers_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return accuracies of ordinary classifiers, a column per set."""
+    lines = [
+        [title, *(f"{100 * np.mean(one['rows'][title]['accuracies']):.1f}" for one in contents)]
+        for title in contents[0]["rows"]
+    ]
+    histogram = [f"{100 * np.mean(one['histogram']):.1f}" for one in contents]
+    lines.append(["label histogram, nested SVM", *histogram])
+    return markdown(["", *(one["set"] for one in contents)], lines)
+
+
+def families_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return the share of networks whose nearest is of the same kind."""
+    one = contents[0]
+    lines = [
+        [
+            title,
+            *(f"{one[name][title]['share']:.2f}" for name in ("big", "sizes")),
+            _seconds(one["big"][title]["seconds"]),
+        ]
+        for title in one["big"]
+    ]
+    heads = ["nearest is of its own kind", "50 big graphs", "7 kinds of 4 sizes", "seconds, big"]
+    return markdown(heads, lines)
+
+
+def regression_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return root mean squared errors with intervals."""
+    lines = []
+    for title, errors in contents[0]["errors"].items():
+        found = interval(errors, test_share=0.2)
+        lines.append([title, f"{found.mean:.3f} ({found.low:.3f} to {found.high:.3f})"])
+    return markdown(["", "root mean squared error, log mol/l"], lines)
+
+
+def invariance_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return relabelling noise by set and preset."""
+    rows = contents[0]["rows"]
+    presets = list(next(iter(rows.values())))
+    lines = [[name, *(f"{row[preset]:.3g}" for preset in presets)] for name, row in rows.items()]
+    return markdown(["set", *(f"preset {preset}" for preset in presets)], lines)
+
+
+def published_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return accuracies of the paper's presets under three protocols."""
+    lines = [
+        [
+            f"{one['set']}, preset {preset}",
+            *(f"{100 * np.mean(row[name]):.1f}" for name in ("nested", "paper", "authors")),
+        ]
+        for one in contents
+        for preset, row in one["rows"].items()
+    ]
+    return markdown(["", "nested", "paper", "authors (optimistic)"], lines)
+
+
+def tuning_table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return the best trial of every search."""
+    lines = []
+    for one in contents:
+        complete = [trial for trial in one["trials"] if trial["dev"] is not None]
+        for trial in complete[:1]:
+            chosen = ", ".join(f"{name} {value}" for name, value in trial["parameters"].items())
+            lines.append(
+                [
+                    f"{one['set']}, preset {one['preset']}, {len(one['trials'])} trials",
+                    chosen,
+                    f"{100 * trial['dev']:.1f}",
+                    f"{100 * trial['test']:.1f}",
+                ]
+            )
+    return markdown(["", "best", "dev accuracy (a maximum)", "held-out accuracy"], lines)
+
+
+def markdown(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table.
+
+    >>> print(markdown(["a", "b"], [["1", "x"]]))
+    | a | b |
+    |---|---|
+    | 1 | x |
+    """
+    rows = [heads, *lines]
+    text = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([text[0], "|" + "---|" * len(heads), *text[1:]])
+
+
+def _lead(first: Sequence[float], second: Sequence[float]) -> str:
+    found: Interval = paired(first, second)
+    return found.percent(signed=True)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"

@@ -1,0 +1,106 @@
+"""The whole table: every row on every set, and the other experiments. Resumes where it stopped.
+
+Each row runs in a process of its own with a time limit. A row that does not finish is recorded with
+the time tried. A finished row is not run again unless its seed or number of repeats differs.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from experiments import storage
+from experiments.classification import add_row
+from experiments.data import SETS
+from experiments.methods import METHODS
+from experiments.protocols import default_repeats
+
+ROW_LIMIT = 4 * 3600.0
+# What `table` runs after the rows: name of the results file -> command.
+OTHERS: dict[str, list[str]] = {
+    **{
+        f"neighbours-{name}": ["neighbours", name]
+        for name in ("MUTAG", "PTC_MR", "ENZYMES", "NCI1", "30-graphs")
+    },
+    **{f"classifiers-{name}": ["classifiers", name] for name in SETS},
+    "clustering": ["clustering"],
+    "attention": ["attention"],
+    **{f"sampling-{name}": ["sampling", name] for name in ("MUTAG", "PTC_MR", "NCI1", "DD")},
+    **{f"ablation-{name}": ["ablation", name] for name in ("MUTAG", "PTC_MR", "NCI1")},
+    "invariance": ["invariance"],
+    "families": ["families"],
+    "regression": ["regression"],
+    "published-MUTAG": ["published", "MUTAG"],
+}
+
+
+def run(
+    *,
+    sets: Sequence[str] = SETS,
+    rows: Sequence[str] = tuple(METHODS),
+    others: bool = True,
+    limit: float = ROW_LIMIT,
+    seed: int = 0,
+    n_jobs: int = 1,
+    folder: Path = storage.RESULTS,
+    say: Callable[[str], None] = print,
+) -> None:
+    """Run what is missing."""
+    shared = ["--jobs", str(n_jobs), "--results", str(folder)]
+    for set_name, name in missing_rows(sets, rows, seed=seed, folder=folder):
+        say(f"{set_name}: {METHODS[name].title}")
+        given = ["classification", set_name, "--rows", name, "--seed", str(seed), *shared]
+        seconds, problem = _run(given, limit)
+        if problem:
+            row = {
+                "title": METHODS[name].title,
+                "supervised": METHODS[name].supervised,
+                "accuracies": [],
+                "seed": seed,
+                "tried": round(seconds),
+                "problem": problem,
+            }
+            add_row(set_name, name, row, folder=folder)
+            say(f"  {problem}")
+    for name, given in OTHERS.items() if others else ():
+        if storage.read_results(folder / f"{name}.json") is None:
+            say(name)
+            _, problem = _run([*given, *shared], limit)
+            if problem:
+                say(f"  {problem}")
+
+
+def missing_rows(
+    sets: Sequence[str], rows: Sequence[str], *, seed: int, folder: Path
+) -> Iterator[tuple[str, str]]:
+    """Yield sets and rows without a finished result, cheap rows first."""
+    for name in rows:
+        for set_name in sets:
+            content = storage.read_results(folder / f"{set_name}.json") or {"rows": {}}
+            if not finished(content, content["rows"].get(name), METHODS[name].supervised, seed):
+                yield set_name, name
+
+
+def finished(content: Any, row: Any, supervised: bool, seed: int) -> bool:
+    """Say whether a row is there with this seed and at least the default number of repeats."""
+    if not row or row["seed"] != seed or not row["accuracies"]:
+        return False
+    repeats = default_repeats(content["n_graphs"], supervised=supervised)
+    return bool(row["repeats"] >= repeats)
+
+
+def _run(given: Sequence[str], limit: float) -> tuple[float, str]:
+    """Run a command; return seconds and what went wrong, if anything."""
+    began = perf_counter()
+    command = [sys.executable, "-m", "experiments", *given]
+    try:
+        subprocess.run(command, check=True, timeout=limit)  # noqa: S603
+    except subprocess.TimeoutExpired:
+        return perf_counter() - began, f"not finished within {limit:.0f} s"
+    except subprocess.CalledProcessError as error:
+        return perf_counter() - began, f"failed with exit status {error.returncode}"
+    return perf_counter() - began, ""

@@ -1,1 +1,0 @@
-"""The paper's experiments, one file each, and the protocols under which methods are compared."""

@@ -1,15 +1,84 @@
-"""The ways things go wrong, each also the builtin a caller would expect to catch."""
+"""Exceptions of ddgk, and how text from outside is shown in messages.
+
+Every exception is also the built-in one that a caller would expect to catch. Messages pass through
+`escaped`, so that names, labels and file contents cannot send control sequences to a terminal.
+"""
 
 from __future__ import annotations
+
+from typing import Self
 
 MAX_SHOWN = 300
 
 
 class DDGKError(Exception):
-    """Every error ddgk raises on purpose."""
+    """Base class of every error that ddgk raises on purpose."""
+
+    def __str__(self) -> str:
+        return escaped(super().__str__())
 
 
-class GraphError(DDGKError, ValueError):
+class InputError(DDGKError, ValueError):
+    """Base class of errors about graphs and files, which can name the option that helps.
+
+    Parameters
+    ----------
+    problem : str
+        The graph or file, and what was seen.
+    advice : str
+        What to change in the input.
+    policy : str, optional
+        The option that accepts such input, in the words of Python.
+    choices : tuple of str
+        Its values that do.
+    call : str
+        Where Python takes the option: "Policies", or a function such as "read".
+
+    Examples
+    --------
+    >>> from ddgk.errors import GraphError, message
+    >>> error = GraphError("graph 3: a self-loop", policy="self_loops", choices=("drop",))
+    >>> print(error)
+    graph 3: a self-loop; use Policies(self_loops="drop")
+    >>> print(message(error, command_line=True))
+    graph 3: a self-loop; use --self-loops drop
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        advice: str = "",
+        policy: str | None = None,
+        choices: tuple[str, ...] = (),
+        call: str = "Policies",
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.advice = advice
+        self.policy = policy
+        self.choices = choices
+        self.call = call
+        self.causes: tuple[InputError, ...] = ()
+
+    def __str__(self) -> str:
+        return message(self)
+
+    def located(self, where: str) -> Self:
+        """Return the same error with the name of a file in front."""
+        problem = self.problem
+        if not problem.startswith(where):
+            problem = f"{where}: {problem}"
+        return type(self)(
+            problem,
+            advice=self.advice,
+            policy=self.policy,
+            choices=self.choices,
+            call=self.call,
+        )
+
+
+class GraphError(InputError):
     """A graph is malformed, or breaks a policy; the message names the graph and the fix."""
 
 
@@ -21,8 +90,8 @@ class ParameterError(DDGKError, ValueError):
     """A parameter has a value it cannot have; the message lists the ones it can."""
 
 
-class DatasetError(DDGKError, ValueError):
-    """A data set is damaged, hostile, or not laid out as its format says."""
+class DatasetError(InputError):
+    """A file or data set is damaged, hostile, or not laid out as its format says."""
 
 
 class DatasetNotFoundError(DDGKError, LookupError):
@@ -73,15 +142,76 @@ class ClusterError(DDGKError, ConnectionError):
     """The scheduler of a cluster cannot be reached, or went away; what is finished is kept."""
 
 
-def shown(text: str) -> str:
-    """Return text from a file short enough for a message, its beginning and its end.
+def message(error: Exception, *, command_line: bool = False) -> str:
+    """Return the message of an error, with its fix in the words of Python or of the command line.
 
-    >>> shown("a short one")
-    'a short one'
+    Parameters
+    ----------
+    error : Exception
+    command_line : bool
+        Whether to write ``--self-loops drop`` in place of ``Policies(self_loops="drop")``.
+
+    Returns
+    -------
+    str
+        Without control characters, other than line ends.
+
+    Examples
+    --------
+    >>> from ddgk.errors import DatasetError, message
+    >>> error = DatasetError("a.csv: not edges", policy="smiles", choices=("COLUMN",), call="read")
+    >>> message(error), message(error, command_line=True)
+    ('a.csv: not edges; use read(..., smiles="COLUMN")', 'a.csv: not edges; use --smiles COLUMN')
+    """
+    if not isinstance(error, InputError):
+        return escaped(str(error))
+    if error.causes:
+        parts = [message(cause, command_line=command_line) for cause in error.causes]
+        return escaped("\n  ".join([error.problem, *parts]))
+    fixes = [error.advice] if error.advice else []
+    if error.policy is not None:
+        options = [_option(error, value, command_line) for value in error.choices]
+        fixes.append("use " + " or ".join(options))
+    return escaped("; ".join([error.problem, ", or ".join(fixes)] if fixes else [error.problem]))
+
+
+def _option(error: InputError, value: str, command_line: bool) -> str:
+    policy = str(error.policy)
+    if command_line:
+        return f"--{policy.replace('_', '-')} {value}"
+    leading = "" if error.call == "Policies" else "..., "
+    return f'{error.call}({leading}{policy}="{value}")'
+
+
+def escaped(text: str, keep: str = "\n") -> str:
+    r"""Return text with everything that is not printable written as an escape.
+
+    That is control characters, bidirectional marks, line separators and lone surrogates.
+
+    >>> escaped("red \x1b[31m, turned \u202e, half \ud800")
+    'red \\x1b[31m, turned \\u202e, half \\ud800'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        char
+        if char.isprintable() or char in keep
+        else char.encode("unicode_escape", "surrogatepass").decode("ascii")
+        for char in text
+    )
+
+
+def shown(text: str, limit: int = MAX_SHOWN) -> str:
+    r"""Return text from outside as it is safe and short enough to show: one line, no controls.
+
+    Every message, table and figure that shows names, labels or contents of files uses it.
+
+    >>> shown("a short one"), shown("two\nlines")
+    ('a short one', 'two\\nlines')
     >>> len(shown("x" * 10**6))
     300
     """
-    if len(text) <= MAX_SHOWN:
-        return text
-    half = (MAX_SHOWN - 5) // 2
-    return f"{text[: MAX_SHOWN - 5 - half]} ... {text[-half:]}"
+    if len(text) > limit:
+        half = (limit - 5) // 2
+        text = f"{text[: limit - 5 - half]} ... {text[-half:]}"
+    return escaped(text, keep="")

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddgk.datasets import read
+from ddgk.io import read
 from ddgk.errors import DatasetError, GraphError
 from ddgk.graphs import Graph, Policies
 from hostility import json_values, judged, little_memory, spliced

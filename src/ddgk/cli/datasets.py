@@ -23,7 +23,7 @@ def list_all() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ddgk.datasets import list_datasets
+    from ddgk.io import list_datasets
 
     table = Table()
     for title in ("name", "graphs", "here", "what"):
@@ -49,8 +49,8 @@ def get(
     \b
     ddgk datasets get MUTAG
     """  # noqa: D301
-    from ddgk.datasets import NETWORKS, list_datasets, load_network
-    from ddgk.datasets import get as get_set
+    from ddgk.io import NETWORKS, list_datasets, load_network
+    from ddgk.io import get as get_set
 
     if name not in NETWORKS:
         typer.echo(str(get_set(name, sha256=sha256)))
@@ -75,8 +75,8 @@ def show(
     from rich.console import Console
     from rich.table import Table
 
-    from ddgk.datasets import DATASETS, NETWORKS
-    from ddgk.datasets import describe as describe_set
+    from ddgk.io import DATASETS, NETWORKS
+    from ddgk.io import describe as describe_set
 
     summary = describe_set(name)
     known = DATASETS.get(name) or NETWORKS.get(name)

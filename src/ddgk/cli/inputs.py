@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ddgk.errors import DatasetError, LabelError
 
 if TYPE_CHECKING:
-    from ddgk.datasets import Dataset
+    from ddgk.io import Dataset
     from ddgk.graphs import Graph, Policies
 
 # MUTAG:3, or graphs.json:0
@@ -33,7 +33,7 @@ def read_graphs(
     policies: Policies | None = None,
 ) -> Dataset:
     """Read everything a name, file, folder or pattern stands for."""
-    from ddgk.datasets import read
+    from ddgk.io import read
 
     keys = {"node_labels": node_labels, "edge_labels": edge_labels, "attributes": attributes}
     given: dict[str, Any] = {name: key for name, key in keys.items() if key is not None}

@@ -1,10 +1,13 @@
-"""`ddgk datasets`: what graphs there are, and what is in them."""
+"""`ddgk datasets`: list, fetch and describe data sets."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import typer
+
+from ddgk.cli.inputs import Reading, read_graphs, takes_graphs
+from ddgk.errors import shown
 
 datasets = typer.Typer(
     no_args_is_help=True,
@@ -61,16 +64,19 @@ def get(
 
 
 @datasets.command()
+@takes_graphs
 def show(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A name, or files as for `ddgk embed`.")
     ],
+    reading: Reading,
 ) -> None:
-    """Count what is in a set: sizes, classes, labels, isolated nodes.
+    """Count what is in a set: sizes, classes, labels, attributes, isolated nodes.
 
     \b
     ddgk datasets show MUTAG
-    ddgk datasets show "runs/*.gml"
+    ddgk datasets show "runs/*.gml" --self-loops drop
+    ddgk datasets show molecules.csv --smiles structure
     """  # noqa: D301
     from rich.console import Console
     from rich.table import Table
@@ -78,9 +84,11 @@ def show(
     from ddgk.io import DATASETS, NETWORKS
     from ddgk.io import describe as describe_set
 
-    summary = describe_set(name)
+    summary = describe_set(read_graphs(name, **reading.keywords()))
     known = DATASETS.get(name) or NETWORKS.get(name)
-    table = Table(title=summary.name, title_justify="left", title_style="bold", show_header=False)
+    table = Table(
+        title=shown(summary.name), title_justify="left", title_style="bold", show_header=False
+    )
     if known is not None:
         table.add_row("what", known.what)
     for row in summary.rows():

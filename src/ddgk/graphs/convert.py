@@ -68,8 +68,8 @@ def as_graph(thing: Any, *, policies: Policies | None = None, position: int | No
     ----------
     thing : graph
         A ddgk, networkx or igraph Graph, a torch_geometric Data, a square numpy array, a scipy
-        sparse matrix, a GraKeL triple, a list or set of tuples (u, v), an RDKit molecule, or a text,
-        which is read as SMILES.
+        sparse matrix, a GraKeL triple, a list or set of tuples (u, v), an RDKit molecule, or
+        a text, which is read as SMILES.
     policies : Policies, optional
         How to read what can be read in more than one way.
     position : int, optional
@@ -129,9 +129,9 @@ def as_graphs(things: Iterable[Any], *, policies: Policies | None = None) -> lis
 
 def stream_graphs(things: Iterable[Any], *, policies: Policies | None = None) -> Iterator[Graph]:
     """Convert graphs one by one as they are asked for; otherwise as `as_graphs`."""
-    if isinstance(things, str | bytes | dict) or not isinstance(things, Iterable):
-        if _reader(things) is None or isinstance(things, str):
-            raise GraphError(f"a list of graphs is needed, not {describe_type(things)}")
+    is_list = isinstance(things, Iterable) and not isinstance(things, str | bytes | dict)
+    if isinstance(things, str) or (not is_list and _reader(things) is None):
+        raise GraphError(f"a list of graphs is needed, not {describe_type(things)}")
     if not _is_wrapped(things) and _reader(things) is not None:
         raise GraphError(
             f"a list of graphs is needed, not one graph ({describe_type(things)}); pass [graph]"

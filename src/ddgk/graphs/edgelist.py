@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import GraphError, ParameterError
-from ddgk.graphs.edges import EdgeTable, number_nodes, build_graph
+from ddgk.graphs.edges import EdgeTable, build_graph, number_nodes
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
 from ddgk.graphs.validation import PLAIN, plain

@@ -300,10 +300,10 @@ def with_chosen_directions(rows: Rows, listing: str, policies: Policies) -> tupl
 def _first_asymmetry(rows: Rows) -> tuple[int, str] | None:
     """Return a row whose mirror image is missing or different and what is wrong, or None."""
     keys, mirrored = rows.keys(), replace(rows, pairs=rows.pairs[:, ::-1]).keys()
-    if rows.codes is None and rows.weights is None and rows.attributes is None:
-        # Sorting takes a fraction of the time of argsort.
-        if np.array_equal(np.sort(keys, kind="stable"), np.sort(mirrored, kind="stable")):
-            return None
+    bare = rows.codes is None and rows.weights is None and rows.attributes is None
+    # Sorting takes a fraction of the time of argsort.
+    if bare and np.array_equal(np.sort(keys, kind="stable"), np.sort(mirrored, kind="stable")):
+        return None
     one_way, other_way = np.argsort(keys, kind="stable"), np.argsort(mirrored, kind="stable")
     if not np.array_equal(keys[one_way], mirrored[other_way]):
         alone = ~np.isin(keys, mirrored)
@@ -372,10 +372,7 @@ def _with_chosen_signs(
         )
     if chosen == "sign" and (negative.any() or not _are_signed(labels)):
         signs = np.where(negative, "-", "+").tolist()
-        if labels is None:
-            labels = signs
-        else:
-            labels = list(zip(labels, signs, strict=True))
+        labels = signs if labels is None else list(zip(labels, signs, strict=True))
     return replace(rows, weights=np.abs(weights)), labels
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ddgk.errors import GraphError
 from ddgk.graphs.edgelist import labels_by_name
-from ddgk.graphs.edges import EdgeTable, number_nodes, build_graph
+from ddgk.graphs.edges import EdgeTable, build_graph, number_nodes
 from ddgk.graphs.foreign import MISSING, describe_type
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.matrices import is_sparse, matrix_entries

@@ -121,10 +121,7 @@ def coordinates(molecule: Graph | Chem.Mol) -> NDArray[np.float64]:
     chem = _chem()
     from rdkit.Chem import rdDepictor
 
-    if isinstance(molecule, Graph):
-        molecule = _molecule(molecule)
-    else:
-        molecule = chem.Mol(molecule)
+    molecule = _molecule(molecule) if isinstance(molecule, Graph) else chem.Mol(molecule)
     rdDepictor.Compute2DCoords(molecule)
     points: NDArray[np.float64] = np.array(molecule.GetConformer().GetPositions())[:, :2]
     return points

@@ -69,8 +69,8 @@ def read_csv(data: bytes, where: str, name: str, options: Options) -> list[Graph
     Traceback (most recent call last):
     ...
     ddgk.errors.DatasetError: toy.csv: not an edge list or an adjacency matrix: 4 lines of 2 fields,
-        the first is 'name', 'kind'; name the columns of the two ends source and target, or use
-        read(..., edges="name,kind")
+        the first is 'name', 'kind'; add a first line source,target, or end the name of the file in
+        .edges, or use read(..., edges="name,kind")
     """
     text = decode(data, where)
     first = text.partition("\n")[0]
@@ -143,14 +143,14 @@ def _split_lines(text: str, *, comments: bool) -> list[Line]:
 def _csv_lines(text: str, mark: str, where: str) -> list[Line]:
     """Split quoted fields; lines that begin with # are comments (SMILES have # inside)."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
-    lines = []
     try:
-        for fields in reader:
-            if fields and any(fields) and not fields[0].startswith("#"):
-                lines.append((reader.line_num, [field.strip() for field in fields]))
+        return [
+            (reader.line_num, [field.strip() for field in fields])
+            for fields in reader
+            if fields and any(fields) and not fields[0].startswith("#")
+        ]
     except csv.Error as error:
         raise DatasetError(f"{where}, line {reader.line_num}: not CSV ({error})") from error
-    return lines
 
 
 def _smiles_column(header: list[str], options: Options, where: str) -> int | None:
@@ -272,20 +272,28 @@ def _edges_by_place(lines: list[Line], where: str, name: str, options: Options) 
 def _looks_like_edges(rows: list[list[str]]) -> bool:
     """Tell whether lines without a known header can be an edge list.
 
-    They have two names and perhaps a number each. A first line that is no such line, although all
-    others are, is an unknown header. Texts that occur once only, in either column, are a table of
-    something else: in an edge list some node has two edges.
+    They have two names and perhaps a number each. A first line of texts above whole numbers is an
+    unknown header. Where names are texts, some occur in both columns, or in each column more than
+    once; otherwise it is a table of something else.
     """
     listed = [row for row in rows if len(row) > 1]
     if any(len(row) > 3 or "" in row for row in rows) or not listed:
         return not listed and all(row != [""] for row in rows)
     if any(len(row) == 3 and not REAL.fullmatch(row[2]) for row in listed):
         return False
-    numbered = [all(WHOLE.fullmatch(name) for name in row[:2]) for row in listed]
-    if len(listed) > 1 and not numbered[0] and all(numbered[1:]):
+    columns = [[row[place] for row in listed] for place in (0, 1)]
+    whole = [[WHOLE.fullmatch(name) is not None for name in column] for column in columns]
+    if len(listed) < 3 or all(whole[0] + whole[1]):
+        return (
+            len(listed) < 2 or any(side[0] for side in whole) or not all(side[1] for side in whole)
+        )
+    if any(not side[0] and all(side[1:]) for side in whole):
         return False
-    names = [name for row in listed for name in row[:2]]
-    return len(listed) < 3 or all(numbered) or len(set(names)) < len(names)
+    if any(all(side) for side in whole):
+        return False
+    one, other = (set(column) for column in columns)
+    repeated = all(len(set(column)) < len(column) for column in columns)
+    return repeated or not one.isdisjoint(other)
 
 
 def _as_matrix(rows: list[list[str]]) -> tuple[list[str] | None, NDArray[np.float64]] | None:
@@ -368,7 +376,7 @@ def _refuse(lines: list[Line], where: str) -> NoReturn:
         raise DatasetError(problem, policy="smiles", choices=(shown(chemical[0]),), call="read")
     raise DatasetError(
         problem,
-        advice="name the columns of the two ends source and target",
+        advice="add a first line source,target, or end the name of the file in .edges",
         policy="edges",
         choices=(shown(",".join(header[:2])) if texts else "FROM,TO",),
         call="read",

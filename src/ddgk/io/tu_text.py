@@ -35,7 +35,7 @@ class Text:
 
 @dataclass(frozen=True)
 class _Nodes:
-    """Nodes sorted by graph. order: their ids; starts: the first node of each graph, and the end."""
+    """Nodes sorted by graph. order: their ids. starts: where each graph begins, and the end."""
 
     order: Integers
     starts: Integers

@@ -88,7 +88,7 @@ def test_node_labels_follow_the_names():
 def test_the_third_item_is_what_the_caller_says():
     triples = [("a", "b", 2), ("b", "c", 3)]
     assert from_edges(triples, third="label").edge_labels == (2, 3)
-    weighted = from_edges(triples, third="weight", policies=Policies(weights="keep"))
+    weighted = from_edges(triples, third="weight", policies=Policies())
     assert weighted.edge_weights.tolist() == [2, 3]
     assert "edge ('a', 'b') has weight 2" in refusal(triples, third="weight")
     assert from_edges(triples, third="weight", policies=Policies(weights="ignore")).n_edges == 2

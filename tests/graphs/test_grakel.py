@@ -96,7 +96,7 @@ def test_loops_repeats_and_weights_follow_the_policy():
     merge = Policies(parallel_edges="merge")
     assert from_grakel([ARROWS + ARROWS], policies=merge).n_edges == 2
     assert "edge (0, 1) has weight 2" in refusal({(0, 1): 2, (1, 0): 2})
-    kept = from_grakel([{0: {1: 0.5}, 1: {0: 0.5}}], policies=Policies(weights="keep"))
+    kept = from_grakel([{0: {1: 0.5}, 1: {0: 0.5}}], policies=Policies())
     assert kept.edge_weights.tolist() == [0.5]
 
 

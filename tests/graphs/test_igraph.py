@@ -52,7 +52,7 @@ def test_other_attributes_can_be_read():
         node_labels="element",
         edge_weights="strength",
         name="own",
-        policies=Policies(weights="keep"),
+        policies=Policies(),
     )
     assert found.node_labels == ("C", "O", "C")
     assert found.edge_weights.tolist() == [0.5, 0.25]
@@ -92,7 +92,7 @@ def test_weights_follow_the_policy():
     graph.es["weight"] = [1, 2]
     assert "edge ('b', 'c') has weight 2" in refusal(graph)
     assert from_igraph(graph, policies=Policies(weights="ignore")).edge_weights is None
-    kept = from_igraph(graph, policies=Policies(weights="keep"))
+    kept = from_igraph(graph, policies=Policies())
     assert kept.edge_weights.tolist() == [1, 2]
 
 

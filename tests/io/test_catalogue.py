@@ -108,7 +108,7 @@ def test_the_published_karate_club_is_the_built_in_one(published: Path):
     assert stored == karate_club()
 
 
-def test_the_simple_graph_of_the_worm_is_the_one_networkx_makes(published: Path):
+def test_the_build_graph_of_the_worm_is_the_one_networkx_makes(published: Path):
     path = published / "networks" / "celegansneural.gml"
     simple = networkx.Graph(networkx.read_gml(path).to_undirected())
     assert {frozenset(edge) for edge in simple.edges} == {

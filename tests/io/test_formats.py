@@ -31,7 +31,7 @@ def molecule() -> networkx.Graph:
     return to_networkx(graph)
 
 
-KEEP = Policies(weights="keep")
+KEEP = Policies()
 
 
 def test_graphml_comes_back():

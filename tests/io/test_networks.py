@@ -29,7 +29,7 @@ def test_the_karate_club_needs_no_data():
 
 
 def test_the_karate_club_with_more_than_structure():
-    graph = load_network("karate", node_labels="club", policies=Policies(weights="keep"))
+    graph = load_network("karate", node_labels="club", policies=Policies())
     assert set(graph.node_labels) == {"Mr. Hi", "Officer"}
     assert graph.edge_weights.sum() == 231
     with pytest.raises(GraphError, match="weight"):
@@ -54,7 +54,7 @@ def test_a_known_network_has_its_own_policies(tmp_path: Path, monkeypatch: pytes
     graph = load_network("celegansneural")
     assert graph.n_edges == 1
     assert graph.edge_weights is None
-    keep = Policies(directed="undirected", parallel_edges="merge", weights="keep")
+    keep = Policies(directed="undirected", parallel_edges="merge")
     assert load_network("celegansneural", policies=keep).edge_weights.tolist() == [6.0]
     with pytest.raises(GraphError, match=r"celegansneural.gml: graph 'celegansneural': .*weight"):
         load_network("celegansneural", policies=Policies())

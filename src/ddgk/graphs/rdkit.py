@@ -93,7 +93,7 @@ def parse_smiles(text: str, who: str) -> Chem.Mol:
     from rdkit import rdBase
 
     with rdBase.BlockLogs():  # RDKit would write its complaints to the terminal
-        molecule = chem.MolFromSmiles(text)
+        molecule: Chem.Mol | None = chem.MolFromSmiles(text)
         if molecule is None:
             raise _invalid(text, who, _reason(text))
     return molecule
@@ -121,9 +121,9 @@ def coordinates(molecule: Graph | Chem.Mol) -> NDArray[np.float64]:
     chem = _chem()
     from rdkit.Chem import rdDepictor
 
-    molecule = _molecule(molecule) if isinstance(molecule, Graph) else chem.Mol(molecule)
-    rdDepictor.Compute2DCoords(molecule)
-    points: NDArray[np.float64] = np.array(molecule.GetConformer().GetPositions())[:, :2]
+    drawn = _molecule(molecule) if isinstance(molecule, Graph) else chem.Mol(molecule)
+    rdDepictor.Compute2DCoords(drawn)
+    points: NDArray[np.float64] = np.array(drawn.GetConformer().GetPositions())[:, :2]
     return points
 
 

@@ -12,7 +12,7 @@ from ddgk.io.options import Options, decode
 
 def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
     """SMILES: a molecule per line, and after a blank its name; a header and # lines are skipped."""
-    rows = []
+    rows: list[tuple[int, str, str]] = []
     for number, line in enumerate(decode(data, where).splitlines(), start=1):
         smiles, _, label = line.strip().partition("\t" if "\t" in line else " ")
         if not smiles or smiles.startswith("#") or (not rows and smiles.casefold() == "smiles"):

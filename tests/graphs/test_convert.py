@@ -187,7 +187,11 @@ def test_a_batch_is_refused_with_the_way_to_split_it(pyg):
 
 
 def test_recognising_imports_nothing(monkeypatch):
-    optional = [converter.library for converter in CONVERTERS if converter.library not in ("ddgk", "numpy", "builtins")]
+    optional = [
+        converter.library
+        for converter in CONVERTERS
+        if converter.library not in ("ddgk", "numpy", "builtins")
+    ]
     for library in optional:
         monkeypatch.setitem(sys.modules, library, None)
     assert as_graph(PATH) == EXPECTED

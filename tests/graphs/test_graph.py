@@ -286,7 +286,9 @@ def test_numpy_scalars_become_python_scalars():
 
 
 def test_replace_refuses_unknown_fields():
-    with pytest.raises(TypeError, match="Graph has no field 'label'; it has directed, edge_attributes"):
+    with pytest.raises(
+        TypeError, match="Graph has no field 'label'; it has directed, edge_attributes"
+    ):
         labelled().replace(label="x")
 
 

@@ -148,7 +148,8 @@ def test_the_diagonal_of_a_correlation_matrix_is_not_read(form):
 
 
 @pytest.mark.parametrize(
-    "change", [lambda m: m * 2, lambda m: m - np.diag([0.5, 0, 0]), lambda m: m + np.eye(3)[[1, 0, 2]]]
+    "change",
+    [lambda m: m * 2, lambda m: m - np.diag([0.5, 0, 0]), lambda m: m + np.eye(3)[[1, 0, 2]]],
 )
 def test_other_diagonals_are_read(change):
     matrix = change(np.array([[1, 0.8, 0.3], [0.8, 1, 0], [0.3, 0, 1]]))

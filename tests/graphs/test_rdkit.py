@@ -10,9 +10,9 @@ from ddgk.graphs import Graph, Policies, as_graph, as_graphs, from_smiles
 
 pytest.importorskip("rdkit", reason="reads molecules")
 
-from rdkit import Chem  # noqa: E402
+from rdkit import Chem
 
-from ddgk.graphs.rdkit import coordinates, is_molecule  # noqa: E402
+from ddgk.graphs.rdkit import coordinates, is_molecule
 
 
 def test_atoms_by_element_and_charge_and_bonds_by_type():

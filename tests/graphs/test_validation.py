@@ -14,7 +14,7 @@ PAIR = {"n_nodes": 2, "edges": [(0, 1)], "name": "g"}
     ("arguments", "message"),
     [
         ({"n_nodes": -1, "edges": []}, "n_nodes must not be negative, not -1"),
-        ({"n_nodes": 0}, "edge (0, 1) names node 1, but it has no nodes"),
+        ({"n_nodes": 0}, "edge (0, 1) names node 0, but it has no nodes"),
         ({"directed": 1}, "directed must be True or False, not 1"),
         ({"missing": "keep"}, "missing must be 'error' or 'mask', not 'keep'"),
         ({"n_nodes": 2.0}, "n_nodes must be a whole number, not 2.0"),

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from ddgk.errors import DownloadError
 from ddgk.io import download as module
 from ddgk.io.download import UnreachableError, check_url, download
-from ddgk.errors import DownloadError
 
 
 def test_what_is_served_arrives(server: Any, tmp_path: Path):

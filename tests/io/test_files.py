@@ -6,9 +6,9 @@ from pathlib import Path
 import networkx
 import pytest
 
-from ddgk.io import read
-from ddgk.errors import DatasetError, DatasetNotFoundError, DownloadError, GraphError
+from ddgk.errors import DatasetError, DatasetNotFoundError, DownloadError, GraphError, message
 from ddgk.graphs import Policies
+from ddgk.io import read
 
 Writer = Callable[..., Path]
 
@@ -58,7 +58,7 @@ def test_sets_in_tu_format(toy: dict[str, str], write_tu: Writer, write_zip: Wri
     for path in (write_tu(toy), str(write_zip(toy))):
         data = read(path)
         assert data.classes.tolist() == [1, -1]
-    assert read(path, attributes="shift").graphs[0].node_attributes is not None
+    assert read(path).graphs[0].node_attributes is not None
 
 
 def test_names(
@@ -116,3 +116,52 @@ def test_files_that_cannot_be_read(tmp_path: Path):
         read(tmp_path / "x.xyz")
     with pytest.raises(DatasetError, match="neither a set in TU format"):
         read(tmp_path)
+
+
+def test_skipped_files_are_reported(folder: Path):
+    report = read(folder).report
+    assert report.skipped == ("notes.md: not a format that is read",)
+    assert str(report) == "skipped notes.md: not a format that is read"
+
+
+def test_all_bad_files_are_named_at_once(folder: Path):
+    (folder / "bad.gml").write_text("graph [")
+    (folder / "worse.json").write_text("{")
+    with pytest.raises(DatasetError) as caught:
+        read(folder)
+    said = str(caught.value).splitlines()
+    assert said[0] == "2 of 7 files cannot be read:"
+    assert "bad.gml: not GML" in said[1]
+    assert "worse.json: not JSON" in said[2]
+
+
+def test_the_fix_that_all_bad_files_share_is_named_once(folder: Path):
+    for name in ("x", "y"):
+        (folder / f"{name}.edges").write_text("a b\na b\n")
+    with pytest.raises(DatasetError) as caught:
+        read(folder)
+    assert caught.value.policy == "parallel_edges"
+    assert str(caught.value).count("Policies(") == 1
+    assert len(read(folder, policies=Policies(parallel_edges="merge")).graphs) == 7
+
+
+def test_different_fixes_are_told_in_the_command_lines_words_too(folder: Path):
+    (folder / "x.edges").write_text("a b\na b\n")
+    (folder / "y.edges").write_text("a b -1\n")
+    with pytest.raises(DatasetError) as caught:
+        read(folder)
+    said = message(caught.value, command_line=True)
+    assert "Policies" not in said
+    assert "--parallel-edges merge" in said
+    assert "--negative-weights absolute" in said
+
+
+def test_names_of_files_and_their_contents_cannot_reach_the_terminal(tmp_path: Path):
+    path = tmp_path / "x\x1b[31m.gml"
+    path.write_text(
+        'graph [ node [ id 0 label "\x1b]0;pwned\x07" ] edge [ source 0 target \x1b ] ]'
+    )
+    with pytest.raises(DatasetError) as caught:
+        read(path)
+    assert "\x1b" not in str(caught.value)
+    assert "\\x1b[31m.gml" in str(caught.value)

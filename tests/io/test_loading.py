@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from ddgk.io import get, load
-from ddgk.io.storage import file_hash
 from ddgk.errors import DatasetError, DatasetNotFoundError, DownloadError, ParameterError
+from ddgk.graphs import Policies
+from ddgk.io import DATASETS, get, load
+from ddgk.io.storage import file_hash
 
 Writer = Callable[..., Path]
 
@@ -30,7 +31,8 @@ def test_a_name_is_found_in_the_own_folder(
 ):
     path = write_zip(toy, "MUTAG", folder=tmp_path / "own" / "tu")
     monkeypatch.setenv("DDGK_DATA", str(tmp_path / "own"))
-    graphs, classes = load("MUTAG")
+    with pytest.warns(UserWarning, match="not MUTAG as it was published"):
+        graphs, classes = load("MUTAG")
     assert graphs[0].name == "MUTAG-0"
     assert classes.tolist() == [1, -1]
     assert get("MUTAG") == path
@@ -57,8 +59,8 @@ def test_a_download_goes_to_the_cache_once(served: Any, cache: Path):
     assert get("toy") == cache / "tu" / "toy.zip"
 
 
-def test_attributes_of_a_download_are_there_on_request(served: Any):
-    assert load("toy", attributes="shift").graphs[0].node_attributes is not None
+def test_attributes_of_a_download_are_there(served: Any):
+    assert load("toy").graphs[0].node_attributes is not None
     assert served.asked == ["/toy.zip"]
 
 
@@ -183,3 +185,31 @@ def test_networks_are_not_sets():
 def test_paths_that_lead_nowhere(name: str | Path):
     with pytest.raises(DatasetError, match="no such folder"):
         load(name)
+
+
+def test_a_wrong_zip_in_the_cache_is_named_with_both_fingerprints(
+    toy: dict[str, str], write_zip: Writer, cache: Path
+):
+    path = write_zip(toy, "MUTAG", folder=cache / "tu")
+    with pytest.warns(UserWarning, match="not MUTAG as it was published") as caught:
+        found = load("MUTAG")
+    said = str(caught[0].message)
+    assert str(path) in said
+    assert found.fingerprint in said
+    assert DATASETS["MUTAG"].fingerprint in said
+
+
+def test_a_redirect_to_half_an_address_is_a_download_error(server: Any):
+    server.put("/toy.zip", b"", 302, Location="http://[::1")
+    with pytest.raises(DownloadError, match="not an address"):
+        load("toy")
+
+
+def test_the_set_of_a_download_may_have_graphs_without_nodes(
+    server: Any, toy: dict[str, str], write_zip: Writer, tmp_path: Path
+):
+    toy["graph_labels"] += "7\n"
+    server.put("/toy.zip", write_zip(toy, folder=tmp_path / "elsewhere").read_bytes())
+    with pytest.raises(DatasetError, match=r'Policies\(empty="skip"\)'):
+        load("toy")
+    assert load("toy", policies=Policies(empty="skip")).classes.tolist() == [1, -1]

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddgk.io import FAMILIES, family, karate_club, mutate
 from ddgk.errors import GraphError, ParameterError
 from ddgk.graphs import Graph
+from ddgk.io import FAMILIES, family, karate_club, mutate
 
 
 def edge_set(graph: Graph) -> set[tuple[int, int]]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ddgk.io import storage
 from ddgk.errors import DatasetError, DatasetNotFoundError
+from ddgk.io import storage
 
 
 def test_the_cache_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -5,27 +5,29 @@ from pathlib import Path
 
 import pytest
 
-from ddgk.io import DATASETS, NETWORKS, Dataset, describe, list_datasets, read_tu
 from ddgk.errors import DatasetError
 from ddgk.graphs import Graph
+from ddgk.io import DATASETS, NETWORKS, Dataset, describe, list_datasets, read_tu
 
 Writer = Callable[..., Path]
 
 
 def test_a_set_is_counted(toy: dict[str, str], write_tu: Writer):
-    found = describe(read_tu(write_tu(toy), attributes="shift"))
+    found = describe(read_tu(write_tu(toy)))
     assert found.n_graphs == 2
     assert (found.mean_nodes, found.mean_edges) == (3.5, 2.5)
     assert (found.min_nodes, found.max_nodes) == (3, 4)
     assert found.class_sizes == {-1: 1, 1: 1}
     assert found.node_labels == [0, 1, 3]
     assert found.edge_labels == [0, 1, 2]
-    assert found.node_attributes == 2
+    assert (found.node_attributes, found.edge_attributes) == (2, 0)
+    assert (found.directed_graphs, found.self_loops, found.weights) == (0, 0, None)
     assert (found.isolated_nodes, found.disconnected_graphs) == (1, 1)
     assert found.matches_published is None
     rows = dict(found.rows())
     assert rows["classes"] == "-1: 1, 1: 1"
     assert rows["node labels"] == "3: 0, 1, 3"
+    assert (rows["node attributes"], rows["edge attributes"]) == ("2 columns", "-")
     assert describe(write_tu(toy)).n_graphs == 2
 
 
@@ -64,3 +66,19 @@ def test_the_list_has_what_is_known_and_what_is_stored(
     assert rows["MUTAG"].path == mutag
     assert rows["own"].path == own
     assert rows["karate"].built_in
+
+
+def test_direction_loops_weights_and_missing_values_are_counted():
+    arrow = Graph(2, [(0, 1), (1, 1)], directed=True, edge_weights=[0.5, 3])
+    hole = Graph(1, [], node_attributes=[[float("nan"), 1]], missing="mask")
+    found = describe(Dataset([arrow, hole], None, "x"))
+    assert (found.directed_graphs, found.self_loops, found.missing_values) == (1, 1, 1)
+    rows = dict(found.rows())
+    assert rows["directed"] == "1 of 2 graphs"
+    assert rows["edge weights"] == "0.5 to 3"
+    assert rows["isolated nodes"] == "1"
+
+
+def test_labels_are_shown_without_control_characters():
+    found = describe(Dataset([Graph(1, [], node_labels=["\x1b[31m"])], None, "x"))
+    assert "\x1b" not in dict(found.rows())["node labels"]

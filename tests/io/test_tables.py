@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddgk.io.tables import read_integers, read_reals
 from ddgk.errors import DatasetError
+from ddgk.io.tables import read_integers, read_reals
 
 
 @pytest.mark.parametrize(

@@ -88,8 +88,8 @@ def parse_smiles(text: str, who: str) -> Chem.Mol:
     # RDKit accepts a name after the first blank, and the empty text as a molecule without atoms.
     if not text or text != text.strip() or any(char.isspace() for char in text):
         raise _invalid(text, who, "it is empty or has blanks")
-    if len(text) > MAX_SMILES or not text.isascii():
-        raise _invalid(text, who, f"it is longer than {MAX_SMILES} or not ASCII")
+    if len(text) > MAX_SMILES or not text.isascii() or not text.isprintable():
+        raise _invalid(text, who, f"it is longer than {MAX_SMILES} or not printable ASCII")
     from rdkit import rdBase
 
     with rdBase.BlockLogs():  # RDKit would write its complaints to the terminal

@@ -1,4 +1,4 @@
-"""How kernels outside the fused engine are compiled; that one has a switch of its own."""
+"""Compilation of Numba kernels outside the engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def compiled(function: Function) -> Function:
-    """Compile a kernel, exactly as written, and keep it on disk."""
+    """Compile a kernel without reordering floating point operations, and cache it on disk."""
     try:
         result = numba.njit(error_model="numpy", nogil=True, cache=True)(function)
     except RuntimeError:  # no folder on this machine can be written: compile in every process

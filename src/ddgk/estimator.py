@@ -165,7 +165,7 @@ class DDGK(Transformer):
         kind: Any = LocalModel if config.attention == "local" else GlobalModel
 
         def train() -> LocalModel | GlobalModel:
-            encoding = Encoding.learn([*graphs, *chosen], config)
+            encoding = Encoding.learn([*graphs, *chosen], config, self.policies)
             if config.attention == "global":
                 return GlobalModel.fit(chosen, encoding, config, seed, execution)
             return LocalModel.fit(
@@ -481,6 +481,7 @@ class DDGK(Transformer):
         """Convert graphs and apply the policy for labels that fit did not see."""
         found = as_graphs(graphs, policies=self.policies)
         self._model.encoding.attributes.check_labels(found, self.unseen_labels)
+        self._model.encoding.check_weights(found)
         return found
 
     def _current(self) -> LocalModel | GlobalModel:

@@ -1,4 +1,4 @@
-"""Scrambling of 64-bit words, for canonical refinement and for random starts without state."""
+"""Hashing of 64-bit words, for refinement and for stateless random initialisation."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ function here and an entry of `TARGETS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +31,8 @@ from ddgk.config import Config
 from ddgk.engine.arrays import Array, AttributeArrays, EncodedGraph, Integers
 from ddgk.errors import GraphError, ParameterError
 from ddgk.graphs.graph import Graph, describe
+from ddgk.graphs.policies import Policies
+from ddgk.graphs.weights import WeightScale, learn_weight_scale
 from ddgk.hashing import scramble
 from ddgk.symmetry import Arcs, Partition, block_sums, canonical_order, equitable_partition
 
@@ -159,8 +162,8 @@ class Encoding:
     ----------
     attributes : AttributeModel
         What nodes and edges carry, as learned in `fit`.
-    weight_scale : float or None
-        B has entries min(1, weight / weight_scale); None: edge weights are not used.
+    weight_scale : WeightScale or None
+        How edge weights become entries of B in [0, 1]; None: edge weights are not used.
     target : str
         A name in `TARGETS`.
     edge_label_neighbourhood : {"pooled", "two_hop"}
@@ -176,7 +179,7 @@ class Encoding:
     """
 
     attributes: AttributeModel = field(default_factory=AttributeModel)
-    weight_scale: float | None = None
+    weight_scale: WeightScale | None = None
     target: str = "adjacency"
     edge_label_neighbourhood: str = "pooled"
     seed: int = 0
@@ -187,11 +190,17 @@ class Encoding:
             raise ParameterError(f"target must be one of {listed}, not {self.target!r}")
 
     @classmethod
-    def learn(cls, graphs: Sequence[Graph], config: Config) -> Encoding:
+    def learn(
+        cls, graphs: Sequence[Graph], config: Config, policies: Policies | None = None
+    ) -> Encoding:
         """Learn attributes and the scale of edge weights from the graphs of `fit`."""
         attributes = learn_attributes(graphs, config.attributes)
         neighbourhood = config.edge_label_neighbourhood
-        return cls(attributes, learn_weight_scale(graphs), config.target, neighbourhood)
+        scale = None
+        if any(graph.edge_weights is not None for graph in graphs):
+            scale = learn_weight_scale(graphs, policies)
+        scale = None if scale is None or scale.rule == "ignore" else scale
+        return cls(attributes, scale, config.target, neighbourhood)
 
     @property
     def torch_reason(self) -> str:
@@ -241,7 +250,7 @@ class Encoding:
         """Return the encoding as JSON values."""
         return {
             "attributes": self.attributes.as_json(),
-            "weight_scale": self.weight_scale,
+            "weight_scale": None if self.weight_scale is None else self.weight_scale.as_json(),
             "target": self.target,
             "edge_label_neighbourhood": self.edge_label_neighbourhood,
             "seed": self.seed,
@@ -250,13 +259,30 @@ class Encoding:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Encoding:
         """Undo `as_json`."""
-        return cls(**{**values, "attributes": AttributeModel.from_json(values["attributes"])})
+        scale = values["weight_scale"]
+        return cls(
+            AttributeModel.from_json(values["attributes"]),
+            None if scale is None else WeightScale.from_json(scale),
+            str(values["target"]),
+            str(values["edge_label_neighbourhood"]),
+            int(values["seed"]),
+        )
 
     def edge_weights(self, graph: Graph) -> Array:
         """Return the weight of every edge in [0, 1]; 1 where the model has no weights."""
-        if self.weight_scale is None or graph.edge_weights is None:
-            return np.ones(graph.n_edges)
-        return np.minimum(1.0, graph.edge_weights / self.weight_scale)
+        return np.ones(graph.n_edges) if self.weight_scale is None else self.weight_scale.apply(graph)[0]
+
+    def check_weights(self, graphs: Iterable[Graph]) -> None:
+        """Warn once of weights beyond those of `fit`; call it once per batch of graphs."""
+        if self.weight_scale is None:
+            return
+        clipped = sum(self.weight_scale.apply(graph)[1] for graph in graphs)
+        if clipped:
+            warnings.warn(
+                f"{clipped} edge weights are larger than the scale that fit learned "
+                f"({self.weight_scale.limit:g}) and count as 1",
+                stacklevel=3,
+            )
 
     def _encode(
         self, graph: Graph, nodes: Partition, merges: bool, target: TargetMatrix | None = None
@@ -348,16 +374,6 @@ class Encoding:
             return AttributeArrays(own.values, around.values, given.values)
         known = (own.known, around.known, given.known)
         return AttributeArrays(own.values, around.values, given.values, known)
-
-
-def learn_weight_scale(graphs: Sequence[Graph]) -> float | None:
-    """Return the largest edge weight, at least 1; None where no graph has weights.
-
-    >>> learn_weight_scale([Graph(2, [(0, 1)], edge_weights=[5.0])])
-    5.0
-    """
-    largest = [float(g.edge_weights.max(initial=0)) for g in graphs if g.edge_weights is not None]
-    return max(1.0, *largest) if largest else None
 
 
 def refuse_large(graph: Graph, why: str, position: int | None = None) -> None:

@@ -1,4 +1,4 @@
-from ddgk.datasets import DATASETS, NETWORKS
+from ddgk.io import DATASETS, NETWORKS
 
 
 def test_list_names_everything(run):

@@ -32,10 +32,12 @@ ODD_LABELS = [
 def graphs(draw: st.DrawFn, *, named: bool = True) -> Graph:
     """Small graphs with any mixture of labels, attributes, weights and names."""
     n_nodes = draw(st.integers(1, 8))
-    possible = [(u, v) for u in range(n_nodes) for v in range(u + 1, n_nodes)]
+    directed = draw(st.booleans())
+    possible = [(u, v) for u in range(n_nodes) for v in range(n_nodes) if directed or u <= v]
     edges = draw(st.lists(st.sampled_from(possible), unique=True)) if possible else []
     label = st.sampled_from(ODD_LABELS)
-    number = st.floats(0, 1e6, allow_nan=False)
+    number = st.floats(-1e6, 1e6, allow_nan=False)
+    attribute = number | st.just(float("nan"))
 
     def each(values: st.SearchStrategy, count: int) -> st.SearchStrategy:
         return st.lists(values, min_size=count, max_size=count)
@@ -54,12 +56,17 @@ def graphs(draw: st.DrawFn, *, named: bool = True) -> Graph:
     return Graph(
         n_nodes,
         edges,
+        directed=directed,
         node_labels=draw(st.none() | each(label, n_nodes)),
         edge_labels=draw(st.none() | each(label, len(edges))) if of_edges else None,
-        node_attributes=draw(st.none() | each(each(number, width), n_nodes)),
+        node_attributes=draw(st.none() | each(each(attribute, width), n_nodes)),
+        edge_attributes=draw(st.none() | each(each(attribute, width), len(edges)))
+        if of_edges
+        else None,
         edge_weights=draw(st.none() | each(number, len(edges))) if of_edges else None,
         name=draw(st.none() | st.text(min_size=1, max_size=5)) if named else None,
         node_names=draw(st.none() | names) if named else None,
+        missing="mask",
     )
 
 

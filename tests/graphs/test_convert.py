@@ -9,7 +9,7 @@ from scipy import sparse
 
 from ddgk.errors import GraphError, ParameterError
 from ddgk.graphs import Graph, Policies, as_graph, as_graphs
-from ddgk.graphs.convert import DOORS
+from ddgk.graphs.convert import CONVERTERS
 
 PATH = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
 ARROWS = [(0, 1), (1, 0), (1, 2), (2, 1)]
@@ -69,10 +69,10 @@ def test_a_generator_and_a_stack_of_matrices_are_lists():
 def test_a_stream_is_read_once_and_no_more_than_needed():
     def stream():
         yield networkx.path_graph(3)
-        yield networkx.Graph([(0, 0)])
+        yield [(0, 1), (1, 0)]
         pytest.fail("read on after an error")
 
-    with pytest.raises(GraphError, match=r"^graph 1: edge \(0, 0\) is a self-loop"):
+    with pytest.raises(GraphError, match=r"^graph 1: edge \(0, 1\) is listed more than once"):
         as_graphs(stream())
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_list_of_graphs_is_refused(given, message):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("thing", ["text", 3, None, (0, 1), {0: [1]}, [], np.ones(3), object()])
+@pytest.mark.parametrize("thing", [3, None, (0, 1), {0: [1]}, [], np.ones(3), object()])
 def test_what_is_no_graph_is_refused(thing):
     with pytest.raises(GraphError, match=r"^graph 2: cannot read an? \S+ as a graph; give a ddgk"):
         as_graphs([EXPECTED, EXPECTED, thing])
@@ -107,16 +107,18 @@ def test_what_is_no_graph_is_refused(thing):
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        (networkx.Graph([(3, 3)], name="mol-0017"), "graph 1 ('mol-0017'): edge (3, 3) is a self"),
+        (
+            networkx.MultiGraph([(3, 4), (3, 4)], name="mol-0017"),
+            "graph 1 ('mol-0017'): edge (3, 4) is listed",
+        ),
         (networkx.Graph(), "graph 1: it has no nodes"),
-        (networkx.DiGraph([(0, 1)]), "graph 1: it is directed"),
         (np.ones((2, 3)), "graph 1: an adjacency matrix is square"),
-        (sparse.csr_array([[0, 2], [2, 0]]), "graph 1: edge (0, 1) has weight 2"),
+        (sparse.csr_array([[0, -2], [-2, 0]]), "graph 1: edge (0, 1) has weight -2"),
         ([set(ARROWS), {0: "a"}], "graph 1: node 1 has no label"),
         ([(0, 1, 2)], "graph 1: edge (0, 1, 2) has 3 items"),
         (
-            Graph(2, [(0, 1)], edge_weights=[3], name="w", node_names="ab"),
-            "graph 1 ('w'): edge ('a', 'b') has weight 3",
+            Graph(2, [(0, 1)], edge_weights=[-3], name="w", node_names="ab"),
+            "graph 1 ('w'): edge ('a', 'b') has weight -3",
         ),
     ],
 )
@@ -128,9 +130,9 @@ def test_every_message_says_which_graph(bad, message):
 
 def test_a_position_can_be_given_and_is_forgotten_afterwards():
     with pytest.raises(GraphError, match=r"^graph 17: edge"):
-        as_graph([(0, 0)], position=17)
+        as_graph([(0, 1), (0, 1)], position=17)
     with pytest.raises(GraphError, match=r"^graph: edge"):
-        as_graph([(0, 0)])
+        as_graph([(0, 1), (0, 1)])
 
 
 def test_policies_reach_the_readers():
@@ -144,16 +146,32 @@ def test_policies_reach_the_readers():
 
 def test_the_weights_of_a_graph_follow_the_policy():
     weighted = EXPECTED.replace(edge_weights=[1, 0.5], name="g")
-    with pytest.raises(GraphError) as caught:
-        as_graph(weighted)
-    assert str(caught.value) == (
-        "graph 'g': edge (1, 2) has weight 0.5, and weights are not read unless asked for; "
-        'convert with Policies(weights="ignore") or Policies(weights="keep")'
-    )
-    assert as_graph(weighted, policies=Policies(weights="keep")) is weighted
+    assert as_graph(weighted) is weighted
     ignored = as_graph(weighted, policies=Policies(weights="ignore"))
     assert (ignored, ignored.name) == (EXPECTED, "g")
-    assert as_graph(EXPECTED.replace(edge_weights=[1, 1])) == EXPECTED
+
+
+def test_all_policies_hold_for_a_graph():
+    loop = Graph(2, [(0, 1), (1, 1)], node_names="ab", edge_labels="xy")
+    assert as_graph(loop) is loop
+    dropped = as_graph(loop, policies=Policies(self_loops="drop"))
+    assert (dropped.edges.tolist(), dropped.edge_labels) == ([[0, 1]], ("x",))
+    arrow = Graph(2, [(1, 0)], directed=True)
+    assert as_graph(arrow) is arrow
+    assert not as_graph(arrow, policies=Policies(directed="undirected")).directed
+    hole = Graph(1, [], node_attributes=[[np.nan]], missing="mask")
+    with pytest.raises(GraphError, match="is missing"):
+        as_graph(hole)
+    assert as_graph(hole, policies=Policies(missing="mask")) is hole
+
+
+def test_graphs_without_nodes_are_refused_skipped_or_kept():
+    nothing = Graph(0, [])
+    with pytest.raises(GraphError, match="graph 1: it has no nodes"):
+        as_graphs([EXPECTED, nothing])
+    with pytest.warns(UserWarning, match="1 of 2 graphs were skipped by the policies: 1"):
+        assert as_graphs([EXPECTED, nothing], policies=Policies(empty="skip")) == [EXPECTED]
+    assert as_graphs([EXPECTED, nothing], policies=Policies(empty="keep"))[1] is nothing
 
 
 def test_a_graph_without_weights_comes_back_as_it_is():
@@ -169,9 +187,13 @@ def test_a_batch_is_refused_with_the_way_to_split_it(pyg):
 
 
 def test_recognising_imports_nothing(monkeypatch):
-    optional = [door.library for door in DOORS if door.library not in ("ddgk", "numpy", "builtins")]
+    optional = [
+        converter.library
+        for converter in CONVERTERS
+        if converter.library not in ("ddgk", "numpy", "builtins")
+    ]
     for library in optional:
         monkeypatch.setitem(sys.modules, library, None)
     assert as_graph(PATH) == EXPECTED
     with pytest.raises(GraphError, match="cannot read"):
-        as_graph("text")
+        as_graph(3)

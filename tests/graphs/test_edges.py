@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 import tracemalloc
 
 import numpy as np
@@ -9,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddgk.errors import GraphError
-from ddgk.graphs import Policies
-from ddgk.graphs.edges import EdgeTable, number_nodes, simple_graph
+from ddgk.graphs import Graph, Policies, as_graph
+from ddgk.graphs.edges import EdgeTable, build_graph, number_nodes
 
 MERGE = Policies(parallel_edges="merge")
 UNDIRECTED = Policies(directed="undirected")
@@ -19,7 +18,7 @@ NAMES = ["a", "b", "c"]
 
 def convert(pairs, *, policies=None, n_nodes=3, **columns):
     table = EdgeTable(pairs, **columns)
-    return simple_graph(n_nodes, table, policies=policies, name="g", node_names=NAMES[:n_nodes])
+    return build_graph(n_nodes, table, policies=policies, name="g", node_names=NAMES[:n_nodes])
 
 
 def refusal(*arguments, **columns):
@@ -29,35 +28,31 @@ def refusal(*arguments, **columns):
 
 
 def test_a_clean_table_passes_through():
-    graph = convert([(2, 1), (0, 1)], labels=["x", "y"])
+    graph = convert([(2, 1), (0, 1)], labels=["x", "y"], attributes=[[1.0], [2.0]])
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     assert graph.edge_labels == ("y", "x")
-    assert graph.node_names == ("a", "b", "c")
-    assert graph.name == "g"
-
-
-def test_self_loops_are_refused_or_dropped():
-    loops = [(0, 1), (1, 1)]
-    assert refusal(loops) == (
-        "graph 'g': edge ('b', 'b') is a self-loop; "
-        'remove it, or convert with Policies(self_loops="drop")'
-    )
-    drop = Policies(self_loops="drop")
-    graph = convert(loops, labels=["kept", "dropped"], policies=drop)
-    assert (graph.edges.tolist(), graph.edge_labels) == ([[0, 1]], ("kept",))
-    assert convert(loops, weights=[1, 9], policies=drop).edge_weights is None
+    assert graph.edge_attributes.tolist() == [[2], [1]]
+    assert (graph.node_names, graph.name) == (("a", "b", "c"), "g")
 
 
 @pytest.mark.parametrize("listing", ["once", "both", "directed"])
-def test_self_loops_are_seen_in_every_listing(listing):
-    assert "is a self-loop" in refusal([(1, 1)], listing=listing)
+def test_self_loops_are_kept_dropped_or_refused(listing):
+    loops = {"pairs": [(0, 1), (1, 0), (1, 1)][listing == "once" :], "listing": listing}
+    kept = convert(**loops)
+    assert [1, 1] in kept.edges.tolist()
+    dropped = convert(**loops, policies=Policies(self_loops="drop"))
+    assert [1, 1] not in dropped.edges.tolist()
+    assert refusal(**loops, policies=Policies(self_loops="error")) == (
+        "graph 'g': edge ('b', 'b') is a self-loop; remove it, "
+        'or use Policies(self_loops="keep") or Policies(self_loops="drop")'
+    )
 
 
 def test_parallel_edges_are_refused_or_merged():
     twice = [(0, 1), (1, 2), (1, 0)]
     assert refusal(twice) == (
         "graph 'g': edge ('a', 'b') is listed more than once; "
-        'list it once, or convert with Policies(parallel_edges="merge")'
+        'list it once, or use Policies(parallel_edges="merge")'
     )
     assert convert(twice, policies=MERGE).edges.tolist() == [[0, 1], [1, 2]]
 
@@ -72,118 +67,139 @@ def test_merged_labels_must_agree():
     assert "different labels" in refusal(twice, labels=[1, 2, True], policies=MERGE)
 
 
-def test_merged_weights_are_added():
-    keep = Policies(parallel_edges="merge", weights="keep")
-    graph = convert([(0, 1), (1, 2), (1, 0), (0, 1)], weights=[1, 5, 2, 4], policies=keep)
+def test_merged_weights_are_added_and_attributes_averaged():
+    graph = convert(
+        [(0, 1), (1, 2), (1, 0), (0, 1)],
+        weights=[1, 5, 2, 4],
+        attributes=[[1, 0], [7, 7], [2, 0], [6, 3]],
+        policies=MERGE,
+    )
     assert graph.edge_weights.tolist() == [7, 5]
+    assert graph.edge_attributes.tolist() == [[3, 1], [7, 7]]
 
 
 @settings(deadline=None)
 @given(st.permutations([0.1, 0.2, 0.3, 1e16, 1.0]))
-def test_merged_weights_do_not_depend_on_the_order_of_edges(weights):
-    keep = Policies(parallel_edges="merge", weights="keep")
-    graph = convert([(0, 1)] * 5, weights=weights, policies=keep)
-    usual = convert([(1, 0)] * 5, weights=[0.1, 0.2, 0.3, 1e16, 1.0], policies=keep)
-    assert graph.digest == usual.digest
+def test_merged_numbers_do_not_depend_on_the_order_of_edges(numbers):
+    def merged(pairs, values):
+        attributes = [[value] for value in values]
+        return convert(pairs, weights=values, attributes=attributes, policies=MERGE)
+
+    usual = merged([(1, 0)] * 5, [0.1, 0.2, 0.3, 1e16, 1.0])
+    assert merged([(0, 1)] * 5, numbers).digest == usual.digest
 
 
-def test_merging_without_weights_counts_nothing():
-    keep = Policies(parallel_edges="merge", weights="keep")
-    assert convert([(0, 1), (0, 1)], policies=keep).edge_weights is None
-
-
-def test_directed_input_is_refused_or_made_undirected():
-    assert refusal([(0, 1)], listing="directed") == (
-        "graph 'g': it is directed; give an undirected one, "
-        'or convert with Policies(directed="undirected")'
+def test_directed_input_is_kept_joined_or_refused():
+    arrows = {"pairs": [(1, 0), (0, 1), (2, 1)], "listing": "directed"}
+    kept = convert(**arrows)
+    assert kept.directed
+    assert kept.edges.tolist() == [[0, 1], [1, 0], [2, 1]]
+    joined = convert(**arrows, policies=UNDIRECTED)
+    assert not joined.directed
+    assert joined.edges.tolist() == [[0, 1], [1, 2]]
+    assert refusal(**arrows, policies=Policies(directed="error")) == (
+        "graph 'g': it is directed; give an undirected graph, "
+        'or use Policies(directed="keep") or Policies(directed="undirected")'
     )
-    arrows = [(1, 0), (0, 1), (2, 1)]
-    graph = convert(arrows, listing="directed", policies=UNDIRECTED)
-    assert graph.edges.tolist() == [[0, 1], [1, 2]]
 
 
 def test_two_directions_are_not_parallel_but_two_arrows_are():
-    assert "is listed more than once" in refusal(
-        [(0, 1), (0, 1)], listing="directed", policies=UNDIRECTED
-    )
-    both = Policies(directed="undirected", parallel_edges="merge")
-    assert convert([(0, 1), (0, 1)], listing="directed", policies=both).n_edges == 1
+    assert "is listed more than once" in refusal([(0, 1), (0, 1)], listing="directed")
+    assert convert([(0, 1), (0, 1)], listing="directed", policies=MERGE).n_edges == 1
 
 
-def test_the_two_directions_must_agree_on_their_label_and_add_their_weights():
+def test_joined_directions_agree_on_labels_add_weights_and_average_attributes():
     arrows = {"listing": "directed", "pairs": [(0, 1), (1, 0), (2, 1)]}
     assert refusal(**arrows, labels="xyz", policies=UNDIRECTED) == (
         "graph 'g': edge ('a', 'b') has different labels in its two directions; "
         "give them one label, or convert without edge labels"
     )
-    keep = Policies(directed="undirected", weights="keep")
-    graph = convert(**arrows, labels="xxz", weights=[1, 2, 4], policies=keep)
+    columns = {"labels": "xxz", "weights": [1, 2, 4], "attributes": [[1], [2], [5]]}
+    graph = convert(**arrows, **columns, policies=UNDIRECTED)
     assert graph.edge_labels == ("x", "z")
     assert graph.edge_weights.tolist() == [3, 4]
+    assert graph.edge_attributes.tolist() == [[1.5], [5]]
 
 
 def test_edges_listed_both_ways_are_undirected():
     both = [(0, 1), (1, 2), (2, 1), (1, 0)]
-    keep = Policies(weights="keep")
-    graph = convert(both, labels="xyyx", weights=[2, 3, 3, 2], listing="both", policies=keep)
+    columns = {"labels": "xyyx", "weights": [2, 3, 3, 2], "attributes": [[1], [np.nan]] * 2}
+    columns["attributes"] = [[1], [np.nan], [np.nan], [1]]
+    graph = convert(both, **columns, listing="both", policies=Policies(missing="mask"))
+    assert not graph.directed
     assert graph.edges.tolist() == [[0, 1], [1, 2]]
     assert graph.edge_labels == ("x", "y")
     assert graph.edge_weights.tolist() == [2, 3]
 
 
-def test_an_edge_listed_one_way_only_makes_the_graph_directed():
-    some = {"pairs": [(0, 1), (1, 0), (2, 1)], "listing": "both"}
-    assert refusal(**some) == (
-        "graph 'g': edge ('c', 'b') is listed in one direction only, so the graph is directed; "
-        'make both the same, or convert with Policies(directed="undirected")'
-    )
-    assert convert(**some, policies=UNDIRECTED).edges.tolist() == [[0, 1], [1, 2]]
-
-
-def test_directions_with_different_labels_or_weights_make_the_graph_directed():
-    both = {"pairs": [(0, 1), (1, 0)], "listing": "both"}
-    assert "edge ('a', 'b') has another label in each direction" in refusal(**both, labels="xy")
-    assert "different labels in its two directions" in refusal(
-        **both, labels="xy", policies=UNDIRECTED
-    )
-    keep, keep_all = Policies(weights="keep"), Policies(weights="keep", directed="undirected")
-    assert "has another weight in each direction" in refusal(**both, weights=[1, 2], policies=keep)
-    assert convert(**both, weights=[1, 2], policies=keep_all).edge_weights.tolist() == [3]
+@pytest.mark.parametrize(
+    ("pairs", "columns", "found"),
+    [
+        ([(0, 1), (1, 0), (2, 1)], {}, "edge ('c', 'b') is listed in one direction only"),
+        ([(0, 1), (1, 0)], {"labels": "xy"}, "edge ('a', 'b') has another label in each"),
+        ([(0, 1), (1, 0)], {"weights": [1, 2]}, "edge ('a', 'b') has another weight in each"),
+        ([(0, 1), (1, 0)], {"attributes": [[1], [2]]}, "('a', 'b') has another attribute in each"),
+    ],
+)
+def test_any_asymmetry_makes_a_graph_directed(pairs, columns, found):
+    graph = convert(pairs, **columns, listing="both")
+    assert graph.directed
+    assert graph.n_edges == len(pairs)
+    said = refusal(pairs, **columns, listing="both", policies=Policies(directed="error"))
+    assert found in said
+    assert "so it is directed" in said
 
 
 def test_parallel_edges_listed_both_ways_are_merged_first():
     four = {"pairs": [(0, 1), (0, 1), (1, 0), (1, 0)], "listing": "both"}
     assert "is listed more than once" in refusal(**four)
-    keep = Policies(parallel_edges="merge", weights="keep")
-    assert convert(**four, weights=[1, 2, 2, 1], policies=keep).edge_weights.tolist() == [3]
+    graph = convert(**four, weights=[1, 2, 2, 1], policies=MERGE)
+    assert (graph.directed, graph.edge_weights.tolist()) == (False, [3])
 
 
-def test_weights_are_refused_ignored_or_kept():
+def test_weights_are_kept_or_ignored():
     weighted = {"pairs": [(0, 1), (1, 2)], "weights": [1, 2.5]}
-    assert refusal(**weighted) == (
-        "graph 'g': edge ('b', 'c') has weight 2.5, and weights are not read unless asked for; "
-        'convert with Policies(weights="ignore") or Policies(weights="keep")'
-    )
+    for rule in ("scale", "log", "rank"):
+        assert convert(**weighted, policies=Policies(weights=rule)).edge_weights is not None
     assert convert(**weighted, policies=Policies(weights="ignore")).edge_weights is None
-    kept = convert(**weighted, policies=Policies(weights="keep"))
-    assert kept.edge_weights.tolist() == [1, 2.5]
 
 
-def test_weights_that_are_all_one_say_nothing():
-    ones = {"pairs": [(0, 1), (1, 2)], "weights": [1, 1]}
-    assert convert(**ones).edge_weights is None
-    assert convert(**ones, policies=Policies(weights="keep")).edge_weights.tolist() == [1, 1]
-
-
-@pytest.mark.parametrize("weight", [np.nan, np.inf, -1.0])
+@pytest.mark.parametrize("weight", [np.nan, np.inf])
 def test_impossible_weights_are_refused_unless_ignored(weight):
     bad = {"pairs": [(0, 1), (1, 2)], "weights": [1, weight]}
-    assert refusal(**bad, policies=Policies(weights="keep")) == (
-        f"graph 'g': edge ('b', 'c') has weight {weight:g}; weights must be finite and not "
-        'negative, or left out with Policies(weights="ignore")'
+    assert refusal(**bad) == (
+        f"graph 'g': edge ('b', 'c') has weight {weight:g}, but weights are finite numbers; "
+        'correct it, or use Policies(weights="ignore")'
     )
-    assert f"has weight {weight:g}" in refusal(**bad)
     assert convert(**bad, policies=Policies(weights="ignore")).n_edges == 2
+
+
+def test_negative_weights_follow_the_policy():
+    signed = {"pairs": [(0, 1), (1, 2), (0, 2)], "weights": [-0.5, 0.25, 0.75]}
+    assert refusal(**signed) == (
+        "graph 'g': edge ('a', 'b') has weight -0.5, but a weight says how present an edge is; "
+        'use Policies(negative_weights="absolute") or Policies(negative_weights="sign") '
+        'or Policies(negative_weights="threshold")'
+    )
+    absolute = convert(**signed, policies=Policies(negative_weights="absolute"))
+    assert absolute.edge_weights.tolist() == [0.5, 0.75, 0.25]
+    by_sign = convert(**signed, policies=Policies(negative_weights="sign"))
+    assert by_sign.edge_labels == ("-", "+", "+")
+    labelled = convert(**signed, labels="xyz", policies=Policies(negative_weights="sign"))
+    assert labelled.edge_labels == (("x", "-"), ("z", "+"), ("y", "+"))
+    above = convert(**signed, policies=Policies(negative_weights="threshold", threshold=0.25))
+    assert (above.edges.tolist(), above.edge_weights.tolist()) == ([[0, 2]], [0.75])
+
+
+@pytest.mark.parametrize("chosen", ["absolute", "sign", "threshold"])
+def test_applying_policies_twice_changes_nothing_more(chosen):
+    policies = Policies(negative_weights=chosen, directed="undirected", self_loops="drop")
+    graph = Graph(
+        3, [(0, 1), (1, 2), (1, 1)], directed=True, edge_weights=[-1, 2, 3], edge_labels="xyz"
+    )
+    once = as_graph(graph, policies=policies)
+    assert as_graph(once, policies=policies) == once
+    assert once != graph
 
 
 def test_columns_must_be_as_long_as_the_table():
@@ -195,10 +211,17 @@ def test_bad_labels_are_named_by_the_callers_edge():
     assert "the label [] of edge ('c', 'a') is not hashable" in refusal([(2, 0)], labels=[[]])
 
 
-@pytest.mark.parametrize("listing", ["once", "both", "directed"])
+@pytest.mark.parametrize("listing", ["once", "both"])
 def test_a_table_without_edges_leaves_isolated_nodes(listing):
-    graph = convert([], listing=listing, labels=[], weights=[], policies=UNDIRECTED)
-    assert (graph.n_nodes, graph.n_edges) == (3, 0)
+    graph = convert([], listing=listing, labels=[], weights=[])
+    assert (graph.n_nodes, graph.n_edges, graph.directed) == (3, 0, False)
+
+
+def test_graphs_without_nodes_follow_the_policy():
+    with pytest.raises(GraphError) as caught:
+        build_graph(0, EdgeTable([]), name="g")
+    assert (caught.value.policy, caught.value.choices) == ("empty", ("skip", "keep"))
+    assert build_graph(0, EdgeTable([]), policies=Policies(empty="keep")).n_nodes == 0
 
 
 @settings(deadline=None)
@@ -209,12 +232,12 @@ def test_every_listing_of_a_graph_gives_the_same_graph(data):
     labels = {pair: str(sum(pair)) for pair in pairs}
     arrows = data.draw(st.permutations([*pairs, *((v, u) for u, v in pairs)]))
     listed = [labels.get((u, v)) or labels[v, u] for u, v in arrows]
-    once = simple_graph(6, EdgeTable(pairs, labels=list(labels.values())))
-    both = simple_graph(6, EdgeTable(arrows, labels=listed, listing="both"))
-    directed = simple_graph(
+    once = build_graph(6, EdgeTable(pairs, labels=list(labels.values())))
+    both = build_graph(6, EdgeTable(arrows, labels=listed, listing="both"))
+    directed = build_graph(
         6, EdgeTable(arrows, labels=listed, listing="directed"), policies=UNDIRECTED
     )
-    merged = simple_graph(6, EdgeTable(arrows, labels=listed), policies=MERGE)
+    merged = build_graph(6, EdgeTable(arrows, labels=listed), policies=MERGE)
     assert once.digest == both.digest == directed.digest == merged.digest
 
 
@@ -244,7 +267,7 @@ def test_a_large_graph_needs_memory_for_its_edges_only():
     both = generator.permutation(np.concatenate((once, once[:, ::-1])))
     tracemalloc.start()
     try:
-        graph = simple_graph(n_nodes, EdgeTable(both, weights=np.ones(len(both)), listing="both"))
+        graph = build_graph(n_nodes, EdgeTable(both, weights=np.ones(len(both)), listing="both"))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -253,13 +276,23 @@ def test_a_large_graph_needs_memory_for_its_edges_only():
     assert peak < 400 * n_edges, f"{peak / n_edges:.0f} bytes per edge"
 
 
-def test_messages_name_the_policy_that_helps():
-    pattern = re.compile(r'Policies\((\w+)="(\w+)"\)')
-    for message in (
-        refusal([(1, 1)]),
-        refusal([(0, 1), (0, 1)]),
-        refusal([(0, 1)], listing="directed"),
-        refusal([(0, 1)], weights=[2]),
-    ):
-        field, value = pattern.search(message).groups()
-        assert getattr(Policies(**{field: value}), field) == value
+@pytest.mark.parametrize(
+    ("thing", "policies"),
+    [
+        ({"pairs": [(1, 1)]}, {"self_loops": "error"}),
+        ({"pairs": [(0, 1), (0, 1)]}, {}),
+        ({"pairs": [(0, 1)], "listing": "directed"}, {"directed": "error"}),
+        ({"pairs": [(0, 1)], "weights": [np.inf]}, {}),
+        ({"pairs": [(0, 1)], "weights": [-1]}, {}),
+        ({"pairs": [(0, 1)], "attributes": [[np.nan]]}, {}),
+    ],
+)
+def test_the_policy_that_a_message_names_helps(thing, policies):
+    with pytest.raises(GraphError) as caught:
+        convert(**thing, policies=Policies(**policies))
+    error = caught.value
+    assert error.choices
+    for value in error.choices:
+        assert f'Policies({error.policy}="{value}")' in str(error)
+        changed = Policies(**{**policies, error.policy: value})
+        assert convert(**thing, policies=changed).n_nodes == 3

@@ -52,7 +52,7 @@ def test_other_attributes_can_be_read():
         node_labels="element",
         edge_weights="strength",
         name="own",
-        policies=Policies(weights="keep"),
+        policies=Policies(),
     )
     assert found.node_labels == ("C", "O", "C")
     assert found.edge_weights.tolist() == [0.5, 0.25]
@@ -76,12 +76,12 @@ def test_an_attribute_asked_for_by_name_must_be_there():
 
 def test_directions_follow_the_policy():
     graph = igraph.Graph([(0, 1), (1, 0)], directed=True)
-    assert "it is directed" in refusal(graph)
+    assert from_igraph(graph).directed
     assert from_igraph(graph, policies=Policies(directed="undirected")).n_edges == 1
 
 
 def test_loops_and_parallel_edges_follow_the_policy():
-    assert "edge (1, 1) is a self-loop" in refusal(igraph.Graph([(0, 1), (1, 1)]))
+    assert from_igraph(igraph.Graph([(0, 1), (1, 1)])).n_edges == 2
     assert "edge (0, 1) is listed more than once" in refusal(igraph.Graph([(0, 1), (0, 1)]))
     both = Policies(self_loops="drop", parallel_edges="merge")
     assert from_igraph(igraph.Graph([(0, 1), (1, 1), (1, 0)]), policies=both).n_edges == 1
@@ -90,9 +90,8 @@ def test_loops_and_parallel_edges_follow_the_policy():
 def test_weights_follow_the_policy():
     graph = named()
     graph.es["weight"] = [1, 2]
-    assert "edge ('b', 'c') has weight 2" in refusal(graph)
     assert from_igraph(graph, policies=Policies(weights="ignore")).edge_weights is None
-    kept = from_igraph(graph, policies=Policies(weights="keep"))
+    kept = from_igraph(graph, policies=Policies())
     assert kept.edge_weights.tolist() == [1, 2]
 
 

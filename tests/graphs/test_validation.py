@@ -13,7 +13,10 @@ PAIR = {"n_nodes": 2, "edges": [(0, 1)], "name": "g"}
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"n_nodes": 0, "edges": []}, "it has no nodes; a graph needs at least one (leave it out)"),
+        ({"n_nodes": -1, "edges": []}, "n_nodes must not be negative, not -1"),
+        ({"n_nodes": 0}, "edge (0, 1) names node 0, but it has no nodes"),
+        ({"directed": 1}, "directed must be True or False, not 1"),
+        ({"missing": "keep"}, "missing must be 'error' or 'mask', not 'keep'"),
         ({"n_nodes": 2.0}, "n_nodes must be a whole number, not 2.0"),
         ({"n_nodes": True}, "n_nodes must be a whole number, not True"),
         ({"edges": [(0, 2)]}, "edge (0, 2) names node 2, but it has 2 nodes (0..1)"),
@@ -24,13 +27,9 @@ PAIR = {"n_nodes": 2, "edges": [(0, 1)], "name": "g"}
             "but it has 2 nodes (0..1)",
         ),
         (
-            {"edges": [(1, 1)]},
-            'edge (1, 1) is a self-loop; remove it, or convert with Policies(self_loops="drop")',
-        ),
-        (
             {"edges": [(0, 1), (1, 0)]},
             "edge (0, 1) is listed more than once; "
-            'list it once, or convert with Policies(parallel_edges="merge")',
+            'list it once, or convert with from_edges, or use Policies(parallel_edges="merge")',
         ),
         ({"edges": [(0, 1, 2)]}, "edges must have shape (n_edges, 2), not (1, 3)"),
         ({"edges": np.empty((2, 0))}, "edges must have shape (n_edges, 2), not (2, 0)"),
@@ -69,19 +68,22 @@ PAIR = {"n_nodes": 2, "edges": [(0, 1)], "name": "g"}
         ),
         (
             {"node_attributes": [[1], [np.inf]]},
-            "node attributes must be finite, but entry [1, 0] is inf",
+            "attribute 0 of node 1 is inf; attributes must be finite",
         ),
         (
-            {"node_attributes": [[1], [-2]]},
-            "node attributes must not be negative, but entry [1, 0] is -2.0",
+            {"edge_attributes": [[np.nan]]},
+            'attribute 0 of edge (0, 1) is missing (NaN); use Policies(missing="mask")',
+        ),
+        (
+            {"edge_attributes": [[1], [2]]},
+            "edge attributes must have shape (1, k) with k > 0, not (2, 1)",
         ),
         (
             {"node_attributes": [["1"], ["2"]]},
             "node attributes must be numbers, as many in every row ('1' is text)",
         ),
         ({"edge_weights": [1, 2]}, "edge weights must have shape (1,), not (2,)"),
-        ({"edge_weights": [np.nan]}, "edge weights must be finite, but entry [0] is nan"),
-        ({"edge_weights": [-1]}, "edge weights must not be negative, but entry [0] is -1.0"),
+        ({"edge_weights": [np.nan]}, "edge weights must be finite, but entry 0 is nan"),
         ({"node_names": "a"}, "1 node names for 2 nodes"),
         ({"node_names": "aa"}, "node names must be all different, but 'a' stands twice"),
     ],

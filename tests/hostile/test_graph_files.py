@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddgk.datasets import read
+from ddgk.io import read
 from ddgk.errors import DatasetError, GraphError
 from ddgk.graphs import Graph, Policies
 from hostility import json_values, judged, little_memory, spliced
 
-LENIENT = Policies(directed="undirected", self_loops="drop", parallel_edges="merge", weights="keep")
+LENIENT = Policies(directed="undirected", self_loops="drop", parallel_edges="merge")
 
 GML = """graph [ multigraph 1
  node [ id 1 label "a" kind "C" ]

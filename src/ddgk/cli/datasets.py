@@ -1,10 +1,13 @@
-"""`ddgk datasets`: what graphs there are, and what is in them."""
+"""`ddgk datasets`: list, fetch and describe data sets."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import typer
+
+from ddgk.cli.inputs import Reading, read_graphs, takes_graphs
+from ddgk.errors import shown
 
 datasets = typer.Typer(
     no_args_is_help=True,
@@ -23,7 +26,7 @@ def list_all() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from ddgk.datasets import list_datasets
+    from ddgk.io import list_datasets
 
     table = Table()
     for title in ("name", "graphs", "here", "what"):
@@ -49,8 +52,8 @@ def get(
     \b
     ddgk datasets get MUTAG
     """  # noqa: D301
-    from ddgk.datasets import NETWORKS, list_datasets, load_network
-    from ddgk.datasets import get as get_set
+    from ddgk.io import NETWORKS, list_datasets, load_network
+    from ddgk.io import get as get_set
 
     if name not in NETWORKS:
         typer.echo(str(get_set(name, sha256=sha256)))
@@ -61,26 +64,31 @@ def get(
 
 
 @datasets.command()
+@takes_graphs
 def show(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A name, or files as for `ddgk embed`.")
     ],
+    reading: Reading,
 ) -> None:
-    """Count what is in a set: sizes, classes, labels, isolated nodes.
+    """Count what is in a set: sizes, classes, labels, attributes, isolated nodes.
 
     \b
     ddgk datasets show MUTAG
-    ddgk datasets show "runs/*.gml"
+    ddgk datasets show "runs/*.gml" --self-loops drop
+    ddgk datasets show molecules.csv --smiles structure
     """  # noqa: D301
     from rich.console import Console
     from rich.table import Table
 
-    from ddgk.datasets import DATASETS, NETWORKS
-    from ddgk.datasets import describe as describe_set
+    from ddgk.io import DATASETS, NETWORKS
+    from ddgk.io import describe as describe_set
 
-    summary = describe_set(name)
+    summary = describe_set(read_graphs(name, **reading.keywords()))
     known = DATASETS.get(name) or NETWORKS.get(name)
-    table = Table(title=summary.name, title_justify="left", title_style="bold", show_header=False)
+    table = Table(
+        title=shown(summary.name), title_justify="left", title_style="bold", show_header=False
+    )
     if known is not None:
         table.add_row("what", known.what)
     for row in summary.rows():

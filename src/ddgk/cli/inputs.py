@@ -1,26 +1,124 @@
-"""The graphs that arguments name."""
+"""Where commands read graphs: the options for it, and errors in the command line's words."""
 
 from __future__ import annotations
 
+import functools
+import inspect
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ddgk.errors import DatasetError, LabelError
+import typer
+
+from ddgk.errors import DatasetError, InputError, LabelError, message, shown
 
 if TYPE_CHECKING:
-    from ddgk.datasets import Dataset
     from ddgk.graphs import Graph, Policies
+    from ddgk.io import Dataset
 
 # MUTAG:3, or graphs.json:0
 NUMBERED = re.compile(r"(?P<source>.+):(?P<position>[0-9]{1,9})")
+PANEL = "Reading graphs"
+
+# Spelled out, since the module that holds them is slow to import; a test compares them.
+CHOICES: dict[str, tuple[str, ...]] = {
+    "directed": ("keep", "undirected", "error"),
+    "self_loops": ("keep", "drop", "error"),
+    "parallel_edges": ("error", "merge"),
+    "weights": ("scale", "log", "rank", "ignore"),
+    "negative_weights": ("error", "absolute", "sign", "threshold"),
+    "missing": ("error", "mask"),
+    "empty": ("error", "skip", "keep"),
+    "hydrogens": ("drop", "add"),
+    "invalid_smiles": ("error", "skip"),
+}
+HELP = {
+    "directed": "Directed graphs.",
+    "self_loops": "Edges from a node to itself.",
+    "parallel_edges": "Edges that are listed more than once.",
+    "weights": "How edge weights become numbers in [0, 1].",
+    "negative_weights": "Edges with a negative weight.",
+    "missing": "Missing attributes (NaN).",
+    "empty": "Graphs without nodes.",
+    "hydrogens": "Hydrogens of molecules.",
+    "invalid_smiles": "Molecules that cannot be read.",
+}
 
 
-def chosen_policies(**given: str | None) -> Policies | None:
-    """Return the policies that were asked for, or None for what each reader does by itself."""
+@dataclass(frozen=True)
+class Reading:
+    """The options of a command that say how graphs are read; None where one was not given."""
+
+    node_labels: str | None = None
+    edge_labels: str | None = None
+    edges: str | None = None
+    smiles: str | None = None
+    directed: str | None = None
+    self_loops: str | None = None
+    parallel_edges: str | None = None
+    weights: str | None = None
+    negative_weights: str | None = None
+    threshold: float | None = None
+    missing: str | None = None
+    empty: str | None = None
+    hydrogens: str | None = None
+    invalid_smiles: str | None = None
+
+    @property
+    def policies(self) -> Policies | None:
+        """The policies that were asked for, or None for the defaults of each reader."""
+        return chosen_policies(**{name: getattr(self, name) for name in (*CHOICES, "threshold")})
+
+    def keywords(self) -> dict[str, Any]:
+        """Return the arguments of `read_graphs`."""
+        keys = ("node_labels", "edge_labels", "edges", "smiles")
+        given = asdict(self)
+        return {key: given[key] for key in keys} | {"policies": self.policies}
+
+
+def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of `Reading`, and pass them as its argument `reading`.
+
+    Errors of the command about graphs and files name the options of the command line.
+    """
+    signature = inspect.signature(command, eval_str=True)
+    own = [item for item in signature.parameters.values() if item.name != "reading"]
+    added = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
+        for name, kind in _options().items()
+    ]
+
+    @functools.wraps(command)
+    def wrapped(**given: Any) -> Any:
+        reading = Reading(**{item.name: given.pop(item.name) for item in added})
+        with command_line_words():
+            return command(**given, reading=reading)
+
+    keywords = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in own]
+    wrapped.__signature__ = signature.replace(parameters=[*keywords, *added])  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {item.name: item.annotation for item in (*own, *added)}
+    return wrapped
+
+
+@contextmanager
+def command_line_words() -> Iterator[None]:
+    """Raise errors about graphs and files with the command line's fix: `--weights ignore`."""
+    try:
+        yield
+    except InputError as error:
+        raise type(error)(message(error, command_line=True)) from None
+
+
+def chosen_policies(**given: Any) -> Policies | None:
+    """Return the policies that were asked for, or None for the defaults of each reader."""
     from ddgk.graphs import Policies
 
     asked = {name: value for name, value in given.items() if value is not None}
+    if "threshold" in asked:
+        asked.setdefault("negative_weights", "threshold")
     return Policies(**asked) if asked else None
 
 
@@ -29,35 +127,52 @@ def read_graphs(
     *,
     node_labels: str | None = None,
     edge_labels: str | None = None,
-    attributes: str | None = None,
+    edges: str | None = None,
+    smiles: str | None = None,
     policies: Policies | None = None,
+    quiet: bool = False,
 ) -> Dataset:
-    """Read everything a name, file, folder or pattern stands for."""
-    from ddgk.datasets import read
+    """Read everything that a name, file, folder, pattern or NAME:INDEX stands for.
 
-    keys = {"node_labels": node_labels, "edge_labels": edge_labels, "attributes": attributes}
+    What was skipped is written to stderr, unless `quiet`.
+    """
+    from ddgk.io import Dataset, read
+
+    keys = {
+        "node_labels": node_labels,
+        "edge_labels": edge_labels,
+        "edges": edges,
+        "smiles": smiles,
+    }
     given: dict[str, Any] = {name: key for name, key in keys.items() if key is not None}
-    return read(source, policies=policies, **given)
+    numbered = None if os.path.exists(source) else NUMBERED.fullmatch(source)
+    if numbered is not None:
+        source = numbered["source"]
+    with command_line_words():
+        found = read(source, policies=policies, **given)
+    for line in [] if quiet else found.report.lines():
+        typer.echo(line, err=True)
+    if numbered is None:
+        return found
+    position = int(numbered["position"])
+    if position >= len(found.graphs):
+        raise DatasetError(
+            f"{shown(source)} has no graph {position}; it holds {len(found.graphs)}, counted from 0"
+        )
+    classes = None if found.classes is None else found.classes[position : position + 1]
+    return Dataset([found.graphs[position]], classes, found.name, found.report)
 
 
 def read_graph(source: str, **how: Any) -> Graph:
     """Read the one graph that a file holds, or the one that NAME:INDEX picks."""
-    numbered = None if os.path.exists(source) else NUMBERED.fullmatch(source)
-    if numbered is None:
-        graphs = read_graphs(source, **how).graphs
-        if len(graphs) != 1:
-            raise DatasetError(
-                f"{source} holds {len(graphs)} graphs; pick one, from {source}:0 to "
-                f"{source}:{len(graphs) - 1}"
-            )
-        return graphs[0]
-    graphs = read_graphs(numbered["source"], **how).graphs
-    position = int(numbered["position"])
-    if position >= len(graphs):
+    graphs = read_graphs(source, **how).graphs
+    if len(graphs) != 1:
+        named = shown(source)
         raise DatasetError(
-            f"{numbered['source']} has no graph {position}; it holds {len(graphs)}, counted from 0"
+            f"{named} holds {len(graphs)} graphs; pick one, from {named}:0 to "
+            f"{named}:{len(graphs) - 1}"
         )
-    return graphs[position]
+    return graphs[0]
 
 
 def read_groups(kind: str, target: Graph, source: Graph) -> tuple[Any, Any]:
@@ -68,3 +183,41 @@ def read_groups(kind: str, target: Graph, source: Graph) -> tuple[Any, Any]:
         if graph.node_labels is None:
             raise LabelError(f"{what} has no node labels to group its nodes by")
     return target.node_labels, source.node_labels
+
+
+def _options() -> dict[str, Any]:
+    """Return the annotated type of every option, by parameter."""
+    keys = {
+        "node_labels": ("KEY", "The key of node labels in .gml, .graphml, .gexf and .json files."),
+        "edge_labels": ("KEY", "The key of edge labels in those files, or a table's column."),
+        "edges": ("FROM,TO", "The two columns of an edge list."),
+        "smiles": ("COLUMN", "The column of SMILES in a table."),
+    }
+    found: dict[str, Any] = {
+        name: Annotated[str | None, typer.Option(metavar=metavar, help=text, rich_help_panel=PANEL)]
+        for name, (metavar, text) in keys.items()
+    }
+    for name in CHOICES:
+        found[name] = Annotated[str | None, _choice(name)]
+    found["threshold"] = Annotated[
+        float | None,
+        typer.Option(min=0.0, help="Keep edges with a weight above this.", rich_help_panel=PANEL),
+    ]
+    return found
+
+
+def _choice(name: str) -> Any:
+    allowed = CHOICES[name]
+
+    def check(value: str | None) -> str | None:
+        if value is not None and value not in allowed:
+            raise typer.BadParameter(f"must be one of {', '.join(allowed)}, not {value!r}")
+        return value
+
+    return typer.Option(
+        metavar="|".join(allowed),
+        help=HELP[name],
+        callback=check,
+        show_default=allowed[0],
+        rich_help_panel=PANEL,
+    )

@@ -1,4 +1,4 @@
-"""Ground floor: the graph type, and doors for other libraries' graphs."""
+"""The graph type, the policies for reading graphs, and converters from other libraries."""
 
 from ddgk.graphs.convert import as_graph, as_graphs
 from ddgk.graphs.edgelist import from_edges
@@ -9,6 +9,7 @@ from ddgk.graphs.matrices import from_matrix
 from ddgk.graphs.networkx import from_networkx, to_networkx
 from ddgk.graphs.policies import Policies
 from ddgk.graphs.pyg import from_pyg
+from ddgk.graphs.rdkit import from_rdkit, from_smiles
 
 __all__ = [
     "Graph",
@@ -21,5 +22,7 @@ __all__ = [
     "from_matrix",
     "from_networkx",
     "from_pyg",
+    "from_rdkit",
+    "from_smiles",
     "to_networkx",
 ]

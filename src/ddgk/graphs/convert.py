@@ -1,43 +1,32 @@
-"""One door for graphs of every library: the type of a thing chooses its reader."""
+"""Convert graphs of any library: the type of an object chooses its converter."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from ddgk.errors import GraphError
 from ddgk.graphs.edgelist import from_edges
-from ddgk.graphs.edges import refuse_weight
+from ddgk.graphs.edges import apply_policies
 from ddgk.graphs.foreign import describe_type, kinds
 from ddgk.graphs.grakel import from_grakel, is_grakel
 from ddgk.graphs.graph import Graph, at_position, describe
 from ddgk.graphs.igraph import from_igraph
 from ddgk.graphs.matrices import from_matrix
 from ddgk.graphs.networkx import from_networkx
-from ddgk.graphs.policies import STRICT, Policies, chosen_policies
+from ddgk.graphs.policies import Policies, chosen_policies
 from ddgk.graphs.pyg import from_pyg
+from ddgk.graphs.rdkit import from_rdkit, from_smiles
 
 
-class Door(NamedTuple):
-    """Who may come in: things of a library's class that pass a look, and what reads them."""
+class Converter(NamedTuple):
+    """A class of a library, the function that reads it, and a further condition."""
 
     library: str
     kind: str
     read: Callable[..., Graph]
     accepts: Callable[[Any], bool] = lambda _: True
-
-
-def choose_weights(graph: Graph, *, policies: Policies) -> Graph:
-    """Apply the policy for weights to a graph that may carry some."""
-    weights = graph.edge_weights
-    if weights is None or policies.weights == "keep":
-        return graph
-    telling = weights != 1
-    if policies.weights == "error" and telling.any():
-        row = int(telling.argmax())
-        u, v = (graph.node_names[node] for node in graph.edges[row])
-        refuse_weight(describe(graph.name), f"edge ({u!r}, {v!r})", weights[row])
-    return graph.replace(edge_weights=None)
 
 
 def is_edge_list(thing: Collection[Any]) -> bool:
@@ -46,28 +35,30 @@ def is_edge_list(thing: Collection[Any]) -> bool:
 
 
 # A tuple is no list of edges: ((0, 0), (0, 1)) is one edge of a grid, not two edges.
-DOORS = (
-    Door("ddgk", "Graph", choose_weights),
-    Door("networkx", "Graph", from_networkx),
-    Door("igraph", "Graph", from_igraph),
-    Door("torch_geometric", "Data", from_pyg),
-    Door("scipy", "spmatrix", from_matrix),
-    Door("scipy", "sparray", from_matrix),
-    Door("numpy", "ndarray", from_matrix, lambda array: array.ndim == 2),
-    Door("builtins", "list", from_grakel, is_grakel),
-    Door("builtins", "tuple", from_grakel, is_grakel),
-    Door("builtins", "list", from_edges, is_edge_list),
-    Door("builtins", "set", from_edges, is_edge_list),
-    Door("builtins", "frozenset", from_edges, is_edge_list),
+CONVERTERS = (
+    Converter("ddgk", "Graph", apply_policies),
+    Converter("networkx", "Graph", from_networkx),
+    Converter("igraph", "Graph", from_igraph),
+    Converter("torch_geometric", "Data", from_pyg),
+    Converter("rdkit", "Mol", from_rdkit),
+    Converter("builtins", "str", from_smiles),
+    Converter("scipy", "spmatrix", from_matrix),
+    Converter("scipy", "sparray", from_matrix),
+    Converter("numpy", "ndarray", from_matrix, lambda array: array.ndim == 2),
+    Converter("builtins", "list", from_grakel, is_grakel),
+    Converter("builtins", "tuple", from_grakel, is_grakel),
+    Converter("builtins", "list", from_edges, is_edge_list),
+    Converter("builtins", "set", from_edges, is_edge_list),
+    Converter("builtins", "frozenset", from_edges, is_edge_list),
 )
 
 READABLE = (
     "a ddgk, networkx or igraph Graph, a torch_geometric Data, a square numpy array, "
-    "a scipy sparse matrix, a GraKeL triple, or a list of tuples (u, v)"
+    "a scipy sparse matrix, a GraKeL triple, a list of tuples (u, v), an RDKit Mol or a SMILES"
 )
 
 
-def as_graph(thing: Any, *, policies: Policies = STRICT, position: int | None = None) -> Graph:
+def as_graph(thing: Any, *, policies: Policies | None = None, position: int | None = None) -> Graph:
     """Convert a graph of any library ddgk knows.
 
     Each is read with the defaults of its own function (`from_networkx`, `from_pyg`, ...); call
@@ -77,16 +68,17 @@ def as_graph(thing: Any, *, policies: Policies = STRICT, position: int | None = 
     ----------
     thing : graph
         A ddgk, networkx or igraph Graph, a torch_geometric Data, a square numpy array, a scipy
-        sparse matrix, a GraKeL triple, or a list or set of tuples (u, v).
-    policies : Policies
-        What to do with directions, self-loops, parallel edges and weights. Default: all errors.
+        sparse matrix, a GraKeL triple, a list or set of tuples (u, v), an RDKit molecule, or
+        a text, which is read as SMILES.
+    policies : Policies, optional
+        How to read what can be read in more than one way.
     position : int, optional
         Where in the caller's list the graph stands, for messages.
 
     Returns
     -------
     Graph
-        A `Graph` comes back as it is, but for its weights, which follow the policy.
+        A `Graph` that no policy changes comes back as it is.
 
     Examples
     --------
@@ -94,11 +86,11 @@ def as_graph(thing: Any, *, policies: Policies = STRICT, position: int | None = 
     >>> from ddgk.graphs import as_graph
     >>> as_graph(networkx.cycle_graph(4)) == as_graph([(0, 1), (1, 2), (2, 3), (3, 0)])
     True
-    >>> as_graph([(0, 1), (1, 1)], position=17)
+    >>> as_graph([(0, 1), (1, 0)], position=17)
     Traceback (most recent call last):
     ...
-    ddgk.errors.GraphError: graph 17: edge (1, 1) is a self-loop; remove it, or convert with
-        Policies(self_loops="drop")
+    ddgk.errors.GraphError: graph 17: edge (0, 1) is listed more than once; list it once, or
+        use Policies(parallel_edges="merge")
     """
     policies = chosen_policies(policies)
     with at_position(position):
@@ -110,15 +102,15 @@ def as_graph(thing: Any, *, policies: Policies = STRICT, position: int | None = 
         return read(thing, policies=policies)
 
 
-def as_graphs(things: Iterable[Any], *, policies: Policies = STRICT) -> list[Graph]:
+def as_graphs(things: Iterable[Any], *, policies: Policies | None = None) -> list[Graph]:
     """Convert a list of graphs, each of any library ddgk knows; messages say which one failed.
 
     Parameters
     ----------
     things : iterable of graphs
-        At least one.
-    policies : Policies
-        See `as_graph`.
+        At least one; a list of texts is read as SMILES.
+    policies : Policies, optional
+        See `as_graph`. Graphs that they skip are left out, with one warning that lists them.
 
     Examples
     --------
@@ -135,26 +127,48 @@ def as_graphs(things: Iterable[Any], *, policies: Policies = STRICT) -> list[Gra
     return list(stream_graphs(things, policies=policies))
 
 
-def stream_graphs(things: Iterable[Any], *, policies: Policies = STRICT) -> Iterator[Graph]:
+def stream_graphs(things: Iterable[Any], *, policies: Policies | None = None) -> Iterator[Graph]:
     """Convert graphs one by one as they are asked for; otherwise as `as_graphs`."""
+    is_list = isinstance(things, Iterable) and not isinstance(things, str | bytes | dict)
+    if isinstance(things, str) or (not is_list and _reader(things) is None):
+        raise GraphError(f"a list of graphs is needed, not {describe_type(things)}")
     if not _is_wrapped(things) and _reader(things) is not None:
         raise GraphError(
             f"a list of graphs is needed, not one graph ({describe_type(things)}); pass [graph]"
         )
-    if isinstance(things, str | bytes | dict) or not isinstance(things, Iterable):
-        raise GraphError(f"a list of graphs is needed, not {describe_type(things)}")
-    position = -1
+    policies = chosen_policies(policies)
+    position, skipped = -1, []
     for position, thing in enumerate(things):
-        yield as_graph(thing, policies=policies, position=position)
+        try:
+            graph = as_graph(thing, policies=policies, position=position)
+        except GraphError as error:
+            if error.policy != "invalid_smiles" or policies.invalid_smiles != "skip":
+                raise
+            skipped.append(position)
+            continue
+        if graph.n_nodes or policies.empty != "skip":
+            yield graph
+        else:
+            skipped.append(position)
     if position < 0:
         raise GraphError("a list of graphs is needed, but this one is empty")
+    if len(skipped) > position:
+        raise GraphError(f"all {position + 1} graphs were skipped by the policies")
+    if skipped:
+        listed = ", ".join(map(str, skipped[:10])) + (", ..." if len(skipped) > 10 else "")
+        warnings.warn(
+            f"{len(skipped)} of {position + 1} graphs were skipped by the policies: {listed}",
+            stacklevel=3,
+        )
 
 
 def _reader(thing: Any) -> Callable[..., Graph] | None:
     """Return the function that reads a thing, or None."""
     known = set(kinds(thing))
-    fitting = (door for door in DOORS if (door.library, door.kind) in known)
-    return next((door.read for door in fitting if door.accepts(thing)), None)
+    fitting = (
+        converter for converter in CONVERTERS if (converter.library, converter.kind) in known
+    )
+    return next((converter.read for converter in fitting if converter.accepts(thing)), None)
 
 
 def _is_wrapped(things: Any) -> bool:

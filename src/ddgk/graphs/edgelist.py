@@ -1,4 +1,4 @@
-"""From lists of edges with any hashable node names."""
+"""Convert lists of edges with any hashable node names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import GraphError, ParameterError
-from ddgk.graphs.edges import EdgeTable, number_nodes, simple_graph
+from ddgk.graphs.edges import EdgeTable, build_graph, number_nodes
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
 from ddgk.graphs.validation import PLAIN, plain
@@ -43,10 +43,10 @@ def from_edges(
     third : {"label", "weight"}, optional
         What the third item of a triple is; needed when there are triples.
     directed : bool
-        Whether (u, v) runs from u to v; then the policy for directed input applies.
+        Whether (u, v) runs from u to v.
     name : str, optional
     policies : Policies, optional
-        What to do with directions, self-loops, parallel edges and weights. Default: all errors.
+        How to read what can be read in more than one way.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def from_edges(
         names = list(numbers)
         pairs = np.fromiter(map(numbers.__getitem__, ends), np.int64, len(ends)).reshape(-1, 2)
         values = None if third is None else [row[2] for row in rows]
-    return simple_graph(
+    return build_graph(
         len(names),
         EdgeTable(
             pairs,

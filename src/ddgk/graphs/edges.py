@@ -1,4 +1,4 @@
-"""The one place where the edges other libraries list become the edges of a `Graph`."""
+"""Apply policies to edges: the one place where listed edges become those of a `Graph`."""
 
 from __future__ import annotations
 
@@ -9,24 +9,29 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ddgk.errors import GraphError
+from ddgk.errors import GraphError, shown
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.graphs.policies import Policies, chosen_policies
 from ddgk.graphs.validation import (
+    checked_attributes,
     checked_count,
     checked_labels,
     checked_names,
     checked_pairs,
+    plain,
     real_numbers,
     smaller_first,
 )
+
+SIGNS = ("+", "-")
 
 
 @dataclass(frozen=True)
 class EdgeTable:
     """Edges as a library lists them, before any policy is applied.
 
-    pairs: (n_rows, 2) node numbers. labels, weights: one per row, or None.
+    pairs: (n_rows, 2) node numbers. labels, weights: one per row, or None. attributes: (n_rows, k),
+    or None.
     listing: "once" when a row is an undirected edge; "both" when an undirected edge stands in two
     rows, one per direction (then a row without its mirror image means a directed graph);
     "directed" when a row runs from its first node to its second.
@@ -35,10 +40,11 @@ class EdgeTable:
     pairs: ArrayLike | Sequence[tuple[int, int]]
     labels: Iterable[Hashable] | None = None
     weights: ArrayLike | Sequence[Any] | None = None
+    attributes: ArrayLike | Sequence[Any] | None = None
     listing: Literal["once", "both", "directed"] = "once"
 
 
-def simple_graph(
+def build_graph(
     n_nodes: int,
     table: EdgeTable,
     *,
@@ -48,45 +54,87 @@ def simple_graph(
     node_labels: Iterable[Hashable] | None = None,
     node_attributes: ArrayLike | None = None,
 ) -> Graph:
-    """Apply the policies to a table of edges and return the graph that is left.
+    """Apply the policies to a table of edges and return the graph.
 
-    Self-loops go first, so that the weight of a dropped loop is not asked about. Parallel edges
-    are those that agree in direction too; the two directions of an edge meet only afterwards.
+    Self-loops go first, so that nothing else is asked about dropped ones. Parallel edges are those
+    that agree in direction too; the two directions of an edge meet only afterwards.
 
     >>> twice = EdgeTable([(0, 1), (1, 0)], weights=[1, 2])
-    >>> merge = Policies(parallel_edges="merge", weights="keep")
-    >>> simple_graph(2, twice, policies=merge).edge_weights.tolist()
+    >>> build_graph(2, twice, policies=Policies(parallel_edges="merge")).edge_weights.tolist()
     [3.0]
     """
     who, policies = describe(name), chosen_policies(policies)
     n_nodes = checked_count(n_nodes, who)
+    check_empty(n_nodes, who, policies)
     names = checked_names(node_names, n_nodes, who)
-    rows, alphabet = _read(table, _Speaker(who, names))
-
-    rows = _without_loops(rows, policies)
-    rows = replace(rows, weights=_chosen_weights(rows, policies))
+    rows, alphabet = _read(table, Speaker(who, names), policies)
+    rows = with_chosen_loops(rows, policies)
     if table.listing == "once":
         rows = replace(rows, pairs=smaller_first(rows.pairs))
     rows = _without_parallels(rows, policies)
+    directed = False
     if table.listing != "once":
-        rows = _without_directions(rows, table.listing, policies)
+        rows, directed = with_chosen_directions(rows, table.listing, policies)
+    rows, labels = _with_chosen_signs(rows, alphabet, policies)
     return Graph(
         n_nodes,
         rows.pairs,
+        directed=directed,
         node_labels=node_labels,
-        edge_labels=None if rows.codes is None else [alphabet[code] for code in rows.codes],
+        edge_labels=labels,
         node_attributes=node_attributes,
+        edge_attributes=rows.attributes,
         edge_weights=rows.weights,
         name=name,
         node_names=names,
+        missing=policies.missing,
     )
+
+
+def apply_policies(graph: Graph, *, policies: Policies) -> Graph:
+    """Apply the policies to a `Graph`; one that has nothing to decide comes back as it is."""
+    check_empty(graph.n_nodes, describe(graph.name), policies)
+    if policies.missing == "error" and graph.has_missing:
+        graph.replace(missing="error")
+    weights = graph.edge_weights
+    if weights is not None and policies.weights == "ignore":
+        graph, weights = graph.replace(edge_weights=None), None
+    turned = graph.directed and policies.directed != "keep"
+    loops = policies.self_loops != "keep" and bool((graph.edges[:, 0] == graph.edges[:, 1]).any())
+    signed = weights is not None and (
+        bool((weights < 0).any()) or policies.negative_weights in ("sign", "threshold")
+    )
+    if not (turned or loops or signed):
+        return graph
+    table = EdgeTable(
+        graph.edges,
+        labels=graph.edge_labels,
+        weights=weights,
+        attributes=graph.edge_attributes,
+        listing="directed" if graph.directed else "once",
+    )
+    return build_graph(
+        graph.n_nodes,
+        table,
+        policies=policies,
+        name=graph.name,
+        node_names=graph.node_names,
+        node_labels=graph.node_labels,
+        node_attributes=graph.node_attributes,
+    )
+
+
+def check_empty(n_nodes: int, who: str, policies: Policies) -> None:
+    """Refuse a graph without nodes where the policy does."""
+    if n_nodes == 0 and policies.empty == "error":
+        raise GraphError(f"{who}: it has no nodes", policy="empty", choices=("skip", "keep"))
 
 
 def number_nodes(listed: Iterable[Hashable], found: Iterable[Hashable] = ()) -> dict[Hashable, int]:
     """Give numbers to node names: those listed, in their order, then those found, sorted.
 
     Sorting makes the numbering, and so the digest, independent of the order of the edges and of
-    the order in which a set happens to list its members.
+    the order in which a set lists its members.
 
     >>> number_nodes(["b"], {"c", "a"})
     {'b': 0, 'a': 1, 'c': 2}
@@ -101,158 +149,185 @@ def number_nodes(listed: Iterable[Hashable], found: Iterable[Hashable] = ()) -> 
     return numbers
 
 
-def refuse_weight(who: str, edge: str, weight: float) -> NoReturn:
-    """Say that a weight was found where none is read."""
-    raise GraphError(
-        f"{who}: {edge} has weight {weight:g}, and weights are not read unless asked for; "
-        'convert with Policies(weights="ignore") or Policies(weights="keep")'
-    )
-
-
 @dataclass(frozen=True)
-class _Speaker:
+class Speaker:
     """Names the graph and its edges the way the caller does."""
 
     who: str
-    names: Sequence[Hashable]
+    names: Sequence[Hashable] | NDArray[np.int64]
 
     def edge(self, pair: Iterable[Any]) -> str:
-        u, v = pair
-        return f"edge ({self.names[u]!r}, {self.names[v]!r})"
+        """Return what messages call an edge."""
+        u, v = (shown(repr(plain(self.names[end]))) for end in pair)
+        return f"edge ({u}, {v})"
 
 
 @dataclass(frozen=True)
-class _Rows:
-    """The table on its way: codes number the labels, so that numpy can compare them."""
+class Rows:
+    """The table on its way; codes number the labels, so that numpy can compare them."""
 
-    speaker: _Speaker
+    speaker: Speaker
     pairs: NDArray[np.int64]
     codes: NDArray[np.int64] | None
     weights: NDArray[np.float64] | None
+    attributes: NDArray[np.float64] | None
 
-    def take(self, rows: NDArray[Any]) -> _Rows:
+    def take(self, rows: NDArray[Any]) -> Rows:
+        """Return some of the rows, by number or by a mask."""
         return replace(
             self,
             pairs=self.pairs[rows],
             codes=None if self.codes is None else self.codes[rows],
             weights=None if self.weights is None else self.weights[rows],
+            attributes=None if self.attributes is None else self.attributes[rows],
         )
 
     def keys(self) -> NDArray[np.int64]:
-        """One whole number per row, equal for rows of the same two nodes in the same order."""
+        """Return one whole number per row, equal for rows of the same two nodes in one order."""
         return self.pairs[:, 0] * len(self.speaker.names) + self.pairs[:, 1]
 
-    def refuse(self, row: int, complaint: str) -> NoReturn:
-        raise GraphError(f"{self.speaker.who}: {self.speaker.edge(self.pairs[row])} {complaint}")
+    def refuse(self, row: int, complaint: str, **fix: Any) -> NoReturn:
+        """Raise a GraphError about the edge in a row."""
+        raise GraphError(
+            f"{self.speaker.who}: {self.speaker.edge(self.pairs[row])} {complaint}", **fix
+        )
 
 
-def _read(table: EdgeTable, speaker: _Speaker) -> tuple[_Rows, list[Hashable]]:
-    pairs = checked_pairs(table.pairs, len(speaker.names), speaker.who)
-    labels = checked_labels(
-        table.labels, len(pairs), "edge", speaker.who, lambda row: speaker.edge(pairs[row])
-    )
+def _read(table: EdgeTable, speaker: Speaker, policies: Policies) -> tuple[Rows, list[Hashable]]:
+    who = speaker.who
+    pairs = checked_pairs(table.pairs, len(speaker.names), who)
+
+    def called(row: int) -> str:
+        return speaker.edge(pairs[row])
+
+    labels = checked_labels(table.labels, len(pairs), "edge", who, called)
     # 1, 1.0 and True are equal, but not the same label: the type belongs to the key.
     alphabet: dict[tuple[type, Hashable], int] = {}
     codes = labels and [
         alphabet.setdefault((type(label), label), len(alphabet)) for label in labels
     ]
-    weights = table.weights
-    if weights is not None:
-        weights = real_numbers(weights, "edge weights", speaker.who)
-        if weights.shape != (len(pairs),):
-            raise GraphError(
-                f"{speaker.who}: {weights.size} edge weights for {len(pairs)} listed edges"
-            )
     coded = None if codes is None else np.asarray(codes, dtype=np.int64)
-    return _Rows(speaker, pairs, coded, weights), [label for _, label in alphabet]
+    attributes = checked_attributes(
+        table.attributes, len(pairs), "edge", who, called, policies.missing
+    )
+    rows = Rows(speaker, pairs, coded, _read_weights(table, speaker, pairs, policies), attributes)
+    return rows, [label for _, label in alphabet]
 
 
-def _without_loops(rows: _Rows, policies: Policies) -> _Rows:
+def _read_weights(
+    table: EdgeTable, speaker: Speaker, pairs: NDArray[np.int64], policies: Policies
+) -> NDArray[np.float64] | None:
+    if table.weights is None or policies.weights == "ignore":
+        return None
+    weights = real_numbers(table.weights, "edge weights", speaker.who)
+    if weights.shape != (len(pairs),):
+        raise GraphError(
+            f"{speaker.who}: {weights.size} edge weights for {len(pairs)} listed edges"
+        )
+    bad = ~np.isfinite(weights)
+    if bad.any():
+        row = int(bad.argmax())
+        raise GraphError(
+            f"{speaker.who}: {speaker.edge(pairs[row])} has weight {weights[row]:g}, "
+            "but weights are finite numbers",
+            advice="correct it",
+            policy="weights",
+            choices=("ignore",),
+        )
+    return weights
+
+
+def with_chosen_loops(rows: Rows, policies: Policies) -> Rows:
+    """Apply the policy for self-loops."""
+    if policies.self_loops == "keep":
+        return rows
     loops = rows.pairs[:, 0] == rows.pairs[:, 1]
     if not loops.any():
         return rows
     if policies.self_loops == "error":
         rows.refuse(
             int(loops.argmax()),
-            'is a self-loop; remove it, or convert with Policies(self_loops="drop")',
+            "is a self-loop",
+            advice="remove it",
+            policy="self_loops",
+            choices=("keep", "drop"),
         )
     return rows.take(~loops)
 
 
-def _chosen_weights(rows: _Rows, policies: Policies) -> NDArray[np.float64] | None:
-    weights = rows.weights
-    if weights is None or policies.weights == "ignore":
-        return None
-    if policies.weights == "error":
-        telling = weights != 1
-        if telling.any():
-            row = int(telling.argmax())
-            refuse_weight(rows.speaker.who, rows.speaker.edge(rows.pairs[row]), weights[row])
-        return None
-    bad = ~(np.isfinite(weights) & (weights >= 0))
-    if bad.any():
-        row = int(bad.argmax())
-        rows.refuse(
-            row,
-            f"has weight {weights[row]:g}; weights must be finite and not negative, "
-            'or left out with Policies(weights="ignore")',
-        )
-    return weights
-
-
-def _without_parallels(rows: _Rows, policies: Policies) -> _Rows:
-    ascending = np.sort(rows.keys())
+def _without_parallels(rows: Rows, policies: Policies) -> Rows:
+    keys = rows.keys()
+    ascending = np.sort(keys)
     repeated = ascending[1:][ascending[1:] == ascending[:-1]]
     if not repeated.size:
         return rows
     if policies.parallel_edges == "error":
         rows.refuse(
-            int((rows.keys() == repeated[0]).argmax()),
-            "is listed more than once; list it once, or convert with "
-            'Policies(parallel_edges="merge")',
+            int((keys == repeated[0]).argmax()),
+            "is listed more than once",
+            advice="list it once",
+            policy="parallel_edges",
+            choices=("merge",),
         )
-    return _merged(rows, "has parallel edges with different labels")
+    return merged_rows(rows, "has parallel edges with different labels")
 
 
-def _without_directions(rows: _Rows, listing: str, policies: Policies) -> _Rows:
-    fix = 'convert with Policies(directed="undirected")'
+def with_chosen_directions(rows: Rows, listing: str, policies: Policies) -> tuple[Rows, bool]:
+    """Apply the policy for directions; return the edges and whether they are directed.
+
+    Of edges listed both ways in agreement, one row is kept, the one with the smaller node first.
+    """
+    found = "it is directed"
     if listing == "both":
         asymmetry = _first_asymmetry(rows)
         if asymmetry is None:
-            return rows.take(rows.pairs[:, 0] < rows.pairs[:, 1])
-        if policies.directed == "error":
-            row, found = asymmetry
-            rows.refuse(row, f"{found}, so the graph is directed; make both the same, or {fix}")
-    elif policies.directed == "error":
-        raise GraphError(f"{rows.speaker.who}: it is directed; give an undirected one, or {fix}")
+            return rows.take(rows.pairs[:, 0] <= rows.pairs[:, 1]), False
+        row, difference = asymmetry
+        found = f"{rows.speaker.edge(rows.pairs[row])} {difference}, so it is directed"
+    if policies.directed == "keep":
+        return rows, True
+    if policies.directed == "error":
+        raise GraphError(
+            f"{rows.speaker.who}: {found}",
+            advice="give an undirected graph",
+            policy="directed",
+            choices=("keep", "undirected"),
+        )
     either_way = replace(rows, pairs=smaller_first(rows.pairs))
-    return _merged(either_way, "has different labels in its two directions")
+    return merged_rows(either_way, "has different labels in its two directions"), False
 
 
-def _first_asymmetry(rows: _Rows) -> tuple[int, str] | None:
+def _first_asymmetry(rows: Rows) -> tuple[int, str] | None:
     """Return a row whose mirror image is missing or different and what is wrong, or None."""
     keys, mirrored = rows.keys(), replace(rows, pairs=rows.pairs[:, ::-1]).keys()
-    if not np.array_equal(np.sort(keys), np.sort(mirrored)):
+    bare = rows.codes is None and rows.weights is None and rows.attributes is None
+    # Sorting takes a fraction of the time of argsort.
+    if bare and np.array_equal(np.sort(keys, kind="stable"), np.sort(mirrored, kind="stable")):
+        return None
+    one_way, other_way = np.argsort(keys, kind="stable"), np.argsort(mirrored, kind="stable")
+    if not np.array_equal(keys[one_way], mirrored[other_way]):
         alone = ~np.isin(keys, mirrored)
         return int(alone.argmax()), "is listed in one direction only"
-    if rows.codes is None and rows.weights is None:
-        return None
     # Row one_way[i] and row other_way[i] are the two directions of one edge.
-    one_way, other_way = np.argsort(keys), np.argsort(mirrored)
-    for values, what in ((rows.codes, "label"), (rows.weights, "weight")):
+    columns = ((rows.codes, "label"), (rows.weights, "weight"), (rows.attributes, "attribute"))
+    for values, what in columns:
         if values is not None:
-            differs = values[one_way] != values[other_way]
+            one, other = values[one_way], values[other_way]
+            differs = (one != other) & ~((one != one) & (other != other))
+            differs = differs.any(axis=1) if differs.ndim == 2 else differs
             if differs.any():
                 return int(one_way[differs.argmax()]), f"has another {what} in each direction"
     return None
 
 
-def _merged(rows: _Rows, disagreement: str) -> _Rows:
-    """Make one row of all rows with the same nodes; their labels must agree, weights are added."""
+def merged_rows(rows: Rows, disagreement: str) -> Rows:
+    """Make one row of all rows with the same nodes: labels agree, weights add, attributes average.
+
+    Numbers are added in ascending order: the sum does not depend on the order of the rows.
+    """
     if not len(rows.pairs):
         return rows
     keys = rows.keys()
-    # Adding in ascending order gives the same sum to the bit, whatever order the edges came in.
     by = (keys,) if rows.weights is None else (rows.weights, keys)
     rows, keys = rows.take(order := np.lexsort(by)), keys[order]
     first = np.concatenate(([True], keys[1:] != keys[:-1]))
@@ -265,6 +340,45 @@ def _merged(rows: _Rows, disagreement: str) -> _Rows:
                 f"{disagreement}; give them one label, or convert without edge labels",
             )
     merged = rows.take(starts)
-    if rows.weights is None:
-        return merged
-    return replace(merged, weights=np.add.reduceat(rows.weights, starts))
+    if rows.weights is not None:
+        merged = replace(merged, weights=np.add.reduceat(rows.weights, starts))
+    if rows.attributes is not None:
+        ascending = [column[np.lexsort((column, keys))] for column in rows.attributes.T]
+        sums = [np.add.reduceat(column, starts) for column in ascending]
+        counts = np.diff(np.append(starts, len(keys)))
+        merged = replace(merged, attributes=np.stack(sums, axis=1) / counts[:, None])
+    return merged
+
+
+def _with_chosen_signs(
+    rows: Rows, alphabet: list[Hashable], policies: Policies
+) -> tuple[Rows, list[Hashable] | None]:
+    """Apply the policy for negative weights, and return the labels with it."""
+    weights, chosen = rows.weights, policies.negative_weights
+    if weights is not None and chosen == "threshold":
+        rows = rows.take(weights > policies.threshold)
+        weights = rows.weights
+    labels = None if rows.codes is None else [alphabet[code] for code in rows.codes]
+    if weights is None:
+        return rows, labels
+    negative = weights < 0
+    if negative.any() and chosen == "error":
+        row = int(negative.argmax())
+        rows.refuse(
+            row,
+            f"has weight {weights[row]:g}, but a weight says how present an edge is",
+            policy="negative_weights",
+            choices=("absolute", "sign", "threshold"),
+        )
+    if chosen == "sign" and (negative.any() or not _are_signed(labels)):
+        signs = np.where(negative, "-", "+").tolist()
+        labels = signs if labels is None else list(zip(labels, signs, strict=True))
+    return replace(rows, weights=np.abs(weights)), labels
+
+
+def _are_signed(labels: list[Hashable] | None) -> bool:
+    """Tell whether every label has a sign already, so that applying a policy twice is harmless."""
+    return labels is not None and all(
+        label in SIGNS or (isinstance(label, tuple) and label[-1:] in (("+",), ("-",)))
+        for label in labels
+    )

@@ -1,4 +1,4 @@
-"""From GraKeL's triples: (edges or adjacency, node labels, edge labels)."""
+"""Convert GraKeL's triples: (edges or adjacency, node labels, edge labels)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from ddgk.errors import GraphError
 from ddgk.graphs.edgelist import labels_by_name
-from ddgk.graphs.edges import EdgeTable, number_nodes, simple_graph
+from ddgk.graphs.edges import EdgeTable, build_graph, number_nodes
 from ddgk.graphs.foreign import MISSING, describe_type
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.matrices import is_sparse, matrix_entries
@@ -38,7 +38,7 @@ def from_grakel(
         and a dict from (u, v) to edge label.
     name : str, optional
     policies : Policies, optional
-        What to do with directions, self-loops, parallel edges and weights. Default: all errors.
+        How to read what can be read in more than one way.
 
     Examples
     --------
@@ -61,12 +61,14 @@ def from_grakel(
         names = list(numbers)
         pairs = np.array([(numbers[u], numbers[v]) for u, v, _ in rows], dtype=np.int64)
         weights = _weights(rows, who)
+    if weights is not None and all(weight == 1 for weight in weights):
+        weights = None  # GraKeL writes 1 where there is an edge
     by_name = labels_by_name(node_labels, names, who) if node_labels else None
     # GraKeL's attributed graphs carry vectors in the place of labels.
     vectors: Any = None
     if by_name is not None and all(isinstance(label, list | np.ndarray) for label in by_name):
         vectors, by_name = by_name, None
-    return simple_graph(
+    return build_graph(
         len(names),
         EdgeTable(
             pairs,

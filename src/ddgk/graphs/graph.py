@@ -1,4 +1,4 @@
-"""The one graph type all else works on: immutable, validated once, undirected and simple."""
+"""The graph type that everything else works on: immutable, and validated once."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ddgk.errors import GraphError
+from ddgk.errors import GraphError, shown
 from ddgk.graphs.validation import (
     checked_attributes,
     checked_count,
-    checked_edges,
     checked_labels,
     checked_names,
+    checked_pairs,
     checked_weights,
     frozen,
     refuse_repeats,
+    smaller_first,
 )
 
 if TYPE_CHECKING:
@@ -28,34 +29,41 @@ if TYPE_CHECKING:
 
     from ddgk.graphs.policies import Policies
 
+Integers = NDArray[np.int64]
+
 
 class Graph:
-    """An undirected simple graph with optional labels, attributes, weights and names.
+    """A graph, directed or not, with optional labels, attributes, weights and names.
 
-    Everything is checked here, once, and frozen; code above trusts it. Nodes are 0..n_nodes-1;
-    `node_names` remembers what the caller called them, so that results can speak the caller's
-    language. Each edge is stored once as (smaller, larger), in ascending order, whatever order it
-    was given in; edge labels and weights follow.
+    Everything is checked here once and frozen; code that takes a `Graph` trusts it. Nodes are
+    0..n_nodes-1; `node_names` keeps what the caller calls them. Edges are stored in ascending
+    order, whatever order they were given in, and what belongs to them follows: an undirected edge
+    as (smaller, larger), a directed one as (tail, head), a self-loop as (i, i).
 
     Parameters
     ----------
     n_nodes : int
-        At least 1.
+        May be 0; whether a model accepts that is a policy (`Policies.empty`).
     edges : array-like of shape (n_edges, 2)
-        Each undirected edge once. Self-loops and repeats are errors here; the converters have
-        policies for them.
+        Each edge once. Repeats are errors here; the converters have a policy for them.
+    directed : bool
+        Whether (u, v) runs from u to v.
     node_labels : sequence of hashables, optional
         One per node.
     edge_labels : sequence of hashables, optional
         One per edge, in the order of `edges`.
     node_attributes : array-like of shape (n_nodes, k), optional
-        Finite and non-negative; a row is read as a distribution.
+        Any finite numbers.
+    edge_attributes : array-like of shape (n_edges, k), optional
+        Any finite numbers, in the order of `edges`.
     edge_weights : array-like of shape (n_edges,), optional
-        Finite and non-negative, in the order of `edges`.
+        Any finite numbers, in the order of `edges`; a model scales them (`ddgk.graphs.weights`).
     name : str, optional
         Used in messages and tables, never in results.
     node_names : sequence of hashables, optional
         The caller's names of the nodes, all different. Default 0..n_nodes-1.
+    missing : {"error", "mask"}
+        Whether attributes may be NaN.
 
     Examples
     --------
@@ -63,6 +71,8 @@ class Graph:
     >>> path = Graph(3, [(1, 0), (1, 2)], node_labels=["C", "O", "C"], name="path")
     >>> path.n_edges, path.edges.tolist()
     (2, [[0, 1], [1, 2]])
+    >>> Graph(3, [(2, 0), (0, 1), (1, 1)], directed=True).edges.tolist()
+    [[0, 1], [1, 1], [2, 0]]
     >>> Graph(2, [(0, 2)], name="oops")
     Traceback (most recent call last):
     ...
@@ -71,6 +81,8 @@ class Graph:
 
     __slots__ = (
         "_digest",
+        "directed",
+        "edge_attributes",
         "edge_labels",
         "edge_weights",
         "edges",
@@ -82,10 +94,12 @@ class Graph:
     )
 
     n_nodes: int
-    edges: NDArray[np.int64]
+    edges: Integers
+    directed: bool
     node_labels: tuple[Hashable, ...] | None
     edge_labels: tuple[Hashable, ...] | None
     node_attributes: NDArray[np.float64] | None
+    edge_attributes: NDArray[np.float64] | None
     edge_weights: NDArray[np.float64] | None
     name: str | None
     node_names: tuple[Hashable, ...]
@@ -96,17 +110,25 @@ class Graph:
         n_nodes: int,
         edges: ArrayLike | Iterable[tuple[int, int]],
         *,
+        directed: bool = False,
         node_labels: Iterable[Hashable] | None = None,
         edge_labels: Iterable[Hashable] | None = None,
         node_attributes: ArrayLike | None = None,
+        edge_attributes: ArrayLike | None = None,
         edge_weights: ArrayLike | None = None,
         name: str | None = None,
         node_names: Iterable[Hashable] | None = None,
+        missing: str = "error",
     ) -> None:
         who = describe(name)
         count = checked_count(n_nodes, who)
         names = checked_names(node_names, count, who)
-        pairs = checked_edges(edges, count, who)
+        if not isinstance(directed, bool | np.bool_):
+            raise GraphError(f"{who}: directed must be True or False, not {directed!r}")
+        if missing not in ("error", "mask"):
+            raise GraphError(f"{who}: missing must be 'error' or 'mask', not {missing!r}")
+        given = checked_pairs(edges, count, who)
+        pairs = given if directed else smaller_first(given)
         order = np.argsort(pairs[:, 0] * count + pairs[:, 1], kind="stable")
         ascending = pairs[order]
         refuse_repeats(ascending, who)
@@ -121,10 +143,14 @@ class Graph:
         put = object.__setattr__
         put(self, "n_nodes", count)
         put(self, "edges", frozen(ascending))
+        put(self, "directed", bool(directed))
         put(self, "node_labels", checked_labels(node_labels, count, "node", who, called_node))
         labels = checked_labels(edge_labels, len(pairs), "edge", who, called_edge)
         put(self, "edge_labels", None if labels is None else tuple(labels[i] for i in order))
-        put(self, "node_attributes", checked_attributes(node_attributes, count, who))
+        values = checked_attributes(node_attributes, count, "node", who, called_node, missing)
+        put(self, "node_attributes", None if values is None else frozen(values))
+        values = checked_attributes(edge_attributes, len(pairs), "edge", who, called_edge, missing)
+        put(self, "edge_attributes", None if values is None else frozen(values[order]))
         weights = checked_weights(edge_weights, len(pairs), who)
         put(self, "edge_weights", None if weights is None else frozen(weights[order]))
         put(self, "name", None if name is None else str(name))
@@ -133,8 +159,41 @@ class Graph:
 
     @property
     def n_edges(self) -> int:
-        """How many undirected edges there are."""
+        """Number of edges."""
         return len(self.edges)
+
+    @property
+    def has_missing(self) -> bool:
+        """Whether an attribute of a node or an edge is missing (NaN)."""
+        both = (self.node_attributes, self.edge_attributes)
+        return any(values is not None and bool(np.isnan(values).any()) for values in both)
+
+    def arcs(self) -> tuple[Integers, Integers, Integers]:
+        """List every edge in each direction in which it can be followed.
+
+        Returns
+        -------
+        tails, heads, positions : arrays of int64, of shape (n_arcs,)
+            An undirected edge gives two arcs, a directed one and a self-loop one. ``positions``
+            index `edges`. First every edge as it is stored, then the reverse ones.
+
+        Examples
+        --------
+        >>> from ddgk.graphs import Graph
+        >>> tails, heads, positions = Graph(3, [(0, 1), (1, 1)]).arcs()
+        >>> tails.tolist(), heads.tolist(), positions.tolist()
+        ([0, 1, 1], [1, 1, 0], [0, 1, 0])
+        """
+        tails, heads = self.edges.T
+        positions = np.arange(len(tails))
+        if self.directed:
+            return tails.copy(), heads.copy(), positions
+        turned = np.flatnonzero(tails != heads)
+        return (
+            np.concatenate([tails, heads[turned]]),
+            np.concatenate([heads, tails[turned]]),
+            np.concatenate([positions, turned]),
+        )
 
     @property
     def digest(self) -> str:
@@ -152,25 +211,29 @@ class Graph:
     def from_checked(
         cls,
         n_nodes: int,
-        edges: NDArray[np.int64],
+        edges: Integers,
         *,
+        directed: bool = False,
         node_labels: tuple[Hashable, ...] | None = None,
         edge_labels: tuple[Hashable, ...] | None = None,
         node_attributes: NDArray[np.float64] | None = None,
+        edge_attributes: NDArray[np.float64] | None = None,
         edge_weights: NDArray[np.float64] | None = None,
         name: str | None = None,
     ) -> Graph:
-        """Make a graph of arrays as the constructor would leave them, without looking again.
+        """Make a graph of arrays as the constructor would leave them, without checks.
 
-        For who has checked many graphs at once: edges in ascending order, arrays frozen.
+        For readers that have checked many graphs at once: edges ascending, arrays read-only.
         """
         graph = object.__new__(cls)
         put = object.__setattr__
         put(graph, "n_nodes", n_nodes)
         put(graph, "edges", edges)
+        put(graph, "directed", directed)
         put(graph, "node_labels", node_labels)
         put(graph, "edge_labels", edge_labels)
         put(graph, "node_attributes", node_attributes)
+        put(graph, "edge_attributes", edge_attributes)
         put(graph, "edge_weights", edge_weights)
         put(graph, "name", name)
         put(graph, "node_names", tuple(range(n_nodes)))
@@ -187,22 +250,20 @@ class Graph:
         ('c', 'a', 'b')
         """
         positions = np.asarray(order)
-        whole = positions.dtype.kind in "iu" and positions.ndim == 1
+        whole = positions.dtype.kind in "iu" or positions.shape == (0,)
+        whole = whole and positions.ndim == 1
         if not whole or not np.array_equal(np.sort(positions), np.arange(self.n_nodes)):
             raise GraphError(
                 f"{describe(self.name)}: an order must list each of the {self.n_nodes} nodes once"
             )
+        positions = positions.astype(np.int64)
         place = np.empty(self.n_nodes, dtype=np.int64)
         place[positions] = np.arange(self.n_nodes)
         labels, attributes = self.node_labels, self.node_attributes
-        return Graph(
-            self.n_nodes,
-            place[self.edges],
+        return self.replace(
+            edges=place[self.edges],
             node_labels=None if labels is None else [labels[i] for i in positions],
-            edge_labels=self.edge_labels,
             node_attributes=None if attributes is None else attributes[positions],
-            edge_weights=self.edge_weights,
-            name=self.name,
             node_names=[self.node_names[i] for i in positions],
         )
 
@@ -215,9 +276,7 @@ class Graph:
         >>> Graph(2, [(0, 1)], node_labels="ab").replace(node_labels=None).node_labels is None
         True
         """
-        fields: dict[str, Any] = {
-            key: getattr(self, key) for key in Graph.__slots__ if key != "_digest"
-        }
+        fields = _fields(self)
         unknown = sorted(set(changes) - set(fields))
         if unknown:
             raise TypeError(f"Graph has no field {unknown[0]!r}; it has {', '.join(fields)}")
@@ -232,6 +291,7 @@ class Graph:
         node_labels: str | None = "label",
         edge_labels: str | None = "label",
         node_attributes: str | None = "attributes",
+        edge_attributes: str | None = "attributes",
         edge_weights: str | None = "weight",
         name: str | None = None,
         policies: Policies | None = None,
@@ -252,6 +312,7 @@ class Graph:
             node_labels=node_labels,
             edge_labels=edge_labels,
             node_attributes=node_attributes,
+            edge_attributes=edge_attributes,
             edge_weights=edge_weights,
             name=name,
             policies=policies,
@@ -277,18 +338,29 @@ class Graph:
         return hash(self.digest)
 
     def __repr__(self) -> str:
+        """Describe the graph in one line."""
         parts = [f"n_nodes={self.n_nodes}", f"n_edges={self.n_edges}"]
-        parts += [] if self.name is None else [f"name={self.name!r}"]
-        parts += [] if self.node_labels is None else [f"node_labels={len(set(self.node_labels))}"]
-        parts += [] if self.edge_labels is None else [f"edge_labels={len(set(self.edge_labels))}"]
-        if self.node_attributes is not None:
-            parts.append(f"node_attributes={self.node_attributes.shape[1]}")
+        parts += ["directed"] if self.directed else []
+        if self.name is not None:
+            short = self.name if len(self.name) <= 40 else f"{self.name[:37]}..."
+            parts.append(f"name={short!r}")
+        for kind in ("node_labels", "edge_labels"):
+            labels = getattr(self, kind)
+            parts += [] if labels is None else [f"{kind}={len(set(labels))}"]
+        for kind in ("node_attributes", "edge_attributes"):
+            values = getattr(self, kind)
+            parts += [] if values is None else [f"{kind}={values.shape[1]}"]
         parts += [] if self.edge_weights is None else ["weighted"]
         return f"Graph({', '.join(parts)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        fields = {key: getattr(self, key) for key in Graph.__slots__ if key != "_digest"}
-        return _rebuild, (fields,)
+        return _rebuild, (_fields(self),)
+
+
+def _fields(graph: Graph) -> dict[str, Any]:
+    """Return the arguments of the constructor that make this graph."""
+    fields = {key: getattr(graph, key) for key in Graph.__slots__ if key != "_digest"}
+    return fields | {"missing": "mask" if graph.has_missing else "error"}
 
 
 def _rebuild(fields: dict[str, Any]) -> Graph:
@@ -296,14 +368,14 @@ def _rebuild(fields: dict[str, Any]) -> Graph:
     return Graph(fields.pop("n_nodes"), fields.pop("edges"), **fields)
 
 
-# Where in a list the graph being converted stands. Held here rather than handed down, so that every
-# message says it, also those of the constructor, which has no business knowing about lists.
+# Position in the caller's list of the graph being converted. A context variable, so that every
+# message has it, those of the constructor included.
 _POSITION: ContextVar[int | None] = ContextVar("_POSITION", default=None)
 
 
 @contextmanager
 def at_position(position: int | None) -> Iterator[None]:
-    """Let `describe` call graphs by this position of the caller's list while the block runs."""
+    """Let `describe` name graphs by this position of the caller's list while the block runs."""
     token = _POSITION.set(position)
     try:
         yield
@@ -320,8 +392,8 @@ def describe(name: object, position: int | None = None) -> str:
     if position is None:
         position = _POSITION.get()
     if position is None:
-        return "graph" if name is None else f"graph {str(name)!r}"
-    return f"graph {position}" if name is None else f"graph {position} ({str(name)!r})"
+        return "graph" if name is None else f"graph {shown(repr(str(name)))}"
+    return f"graph {position}" if name is None else f"graph {position} ({shown(repr(str(name)))})"
 
 
 def label_key(label: Hashable) -> str:
@@ -350,9 +422,15 @@ def _content_digest(graph: Graph) -> str:
             keys = map(label_key, labels)
             text = "".join(f"{len(key)}:{key}" for key in keys)
             _add(content, f"{kind}{len(labels)}", text.encode("utf-8", "backslashreplace"))
-    for kind, values in (("attr", graph.node_attributes), ("weight", graph.edge_weights)):
+    for kind, values in (
+        ("attr", graph.node_attributes),
+        ("weight", graph.edge_weights),
+        ("edge attr", graph.edge_attributes),
+    ):
         if values is not None:
             _add(content, f"{kind}{values.shape}", values.astype("<f8").tobytes())
+    if graph.directed:
+        _add(content, "directed", b"")
     return content.hexdigest()
 
 

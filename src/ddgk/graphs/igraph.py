@@ -1,11 +1,11 @@
-"""From igraph graphs."""
+"""Convert igraph graphs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddgk.graphs.edges import EdgeTable, simple_graph
+from ddgk.graphs.edges import EdgeTable, build_graph
 from ddgk.graphs.foreign import MISSING, require, whole_column
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies, chosen_policies
@@ -20,13 +20,14 @@ def from_igraph(
     node_labels: str | None = "label",
     edge_labels: str | None = "label",
     node_attributes: str | None = "attributes",
+    edge_attributes: str | None = "attributes",
     edge_weights: str | None = "weight",
     name: str | None = None,
     policies: Policies | None = None,
 ) -> Graph:
     """Convert an igraph Graph, directed or not, simple or not.
 
-    The vertex attribute "name", where there is one, gives the node names. The first four
+    The vertex attribute "name", where there is one, gives the node names. The first five
     parameters name vertex and edge attributes. igraph says None where an attribute is not set, so
     None counts as missing; an attribute must be set everywhere or nowhere, and one you name
     yourself must be there.
@@ -36,14 +37,14 @@ def from_igraph(
     graph : igraph.Graph
     node_labels, edge_labels : str or None
         Attributes with labels (any hashable). None reads none.
-    node_attributes : str or None
-        Vertex attribute with vectors.
+    node_attributes, edge_attributes : str or None
+        Attributes with vectors.
     edge_weights : str or None
         Edge attribute with weights.
     name : str, optional
         Default: the graph attribute "name".
     policies : Policies, optional
-        What to do with directions, self-loops, parallel edges and weights. Default: all errors.
+        How to read what can be read in more than one way.
 
     Examples
     --------
@@ -84,12 +85,13 @@ def from_igraph(
         )
 
     ignored = policies.weights == "ignore"
-    return simple_graph(
+    return build_graph(
         graph.vcount(),
         EdgeTable(
             ends,
             labels=of_edges(edge_labels, "label", "edge_labels"),
             weights=None if ignored else of_edges(edge_weights, "weight", "edge_weights"),
+            attributes=of_edges(edge_attributes, "attributes", "edge_attributes"),
             listing="directed" if graph.is_directed() else "once",
         ),
         policies=policies,

@@ -1,4 +1,4 @@
-"""From adjacency matrices: numpy arrays and scipy sparse matrices of every format."""
+"""Convert adjacency matrices: numpy arrays and scipy sparse matrices of every format."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ddgk.errors import GraphError
-from ddgk.graphs.edges import EdgeTable, simple_graph
+from ddgk.graphs.edges import EdgeTable, build_graph
 from ddgk.graphs.foreign import describe_type, kinds
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
+
+ROUNDING = 1e-9
 
 
 def from_matrix(
@@ -26,10 +28,12 @@ def from_matrix(
 ) -> Graph:
     """Convert an adjacency matrix.
 
-    Entries that are not 0 are edges; values other than 1 are weights. A matrix that differs from
-    its transpose is a directed graph, an entry on the diagonal is a self-loop. A sparse matrix is
-    never made dense; a zero it stores is no edge, and entries it stores twice add up, as scipy
-    reads them.
+    Entries that are not 0 are edges. Values other than 1 are weights; a matrix of zeros and ones
+    has none. A matrix that differs from its transpose is a directed graph, an entry on the diagonal
+    a self-loop. The diagonal of a correlation matrix is not read: that is one of ones, in a
+    symmetric matrix of weights between -1 and 1, where it holds for any data and says nothing. A
+    sparse matrix is never made dense; a zero it stores is no edge, and entries it stores twice add
+    up, as in scipy.
 
     Parameters
     ----------
@@ -42,7 +46,7 @@ def from_matrix(
         Default 0..n_nodes-1.
     name : str, optional
     policies : Policies, optional
-        What to do with directions, self-loops and weights. Default: all errors.
+        How to read what can be read in more than one way.
 
     Examples
     --------
@@ -51,13 +55,20 @@ def from_matrix(
     >>> from_matrix(np.array([[0, 1], [1, 0]]))
     Graph(n_nodes=2, n_edges=1)
     >>> soft = np.array([[0, 0.5], [0.5, 0]])
-    >>> from_matrix(soft, policies=Policies(weights="keep")).edge_weights.tolist()
+    >>> from_matrix(soft).edge_weights.tolist()
     [0.5]
+    >>> correlations = np.array([[1, 0.8, -0.3], [0.8, 1, 0], [-0.3, 0, 1]])
+    >>> from_matrix(correlations, policies=Policies(negative_weights="sign")).edge_labels
+    ('+', '-')
     """
     n_nodes, pairs, values = matrix_entries(matrix, describe(name))
-    return simple_graph(
+    weights: NDArray[Any] | None = None if (values == 1).all() else values
+    if weights is not None and _is_correlation(n_nodes, pairs, values):
+        off = pairs[:, 0] != pairs[:, 1]
+        pairs, weights = pairs[off], values[off]
+    return build_graph(
         n_nodes,
-        EdgeTable(pairs, weights=values, listing="both"),
+        EdgeTable(pairs, weights=weights, listing="both"),
         policies=policies,
         name=name,
         node_names=node_names,
@@ -83,6 +94,19 @@ def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArr
             "write 0 where there is no edge"
         )
     return n_nodes, np.stack((rows, columns), axis=1).astype(np.int64), values
+
+
+def _is_correlation(n_nodes: int, pairs: NDArray[np.int64], values: NDArray[Any]) -> bool:
+    """Tell whether a matrix has ones on its diagonal and entries of at most 1 beside it."""
+    diagonal = pairs[:, 0] == pairs[:, 1]
+    ones = np.abs(values[diagonal] - 1.0) <= ROUNDING
+    if diagonal.sum() != n_nodes or not ones.all() or (np.abs(values) > 1 + ROUNDING).any():
+        return False
+    forward, backward = (pairs[:, a] * n_nodes + pairs[:, 1 - a] for a in (0, 1))
+    one, other = np.argsort(forward), np.argsort(backward)
+    return np.array_equal(forward[one], backward[other]) and np.array_equal(
+        values[one], values[other]
+    )
 
 
 def is_sparse(thing: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ddgk.errors import GraphError, MissingExtraError
-from ddgk.graphs.edges import EdgeTable, simple_graph
+from ddgk.graphs.edges import EdgeTable, build_graph
 from ddgk.graphs.foreign import MISSING, require, whole_column
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies, chosen_policies
@@ -21,13 +21,14 @@ def from_networkx(
     node_labels: str | None = "label",
     edge_labels: str | None = "label",
     node_attributes: str | None = "attributes",
+    edge_attributes: str | None = "attributes",
     edge_weights: str | None = "weight",
     name: str | None = None,
     policies: Policies | None = None,
 ) -> Graph:
     """Convert a networkx Graph, DiGraph, MultiGraph or MultiDiGraph.
 
-    Nodes keep the order of the networkx graph. The first four parameters name keys of its node and
+    Nodes keep the order of the networkx graph. The first five parameters name keys of its node and
     edge dictionaries. A key must be on every node (edge) or on none; one you name yourself must be
     there. A graph without edges has no edge labels.
 
@@ -37,14 +38,14 @@ def from_networkx(
         Or a subclass.
     node_labels, edge_labels : str or None
         Keys of labels (any hashable). None reads none.
-    node_attributes : str or None
-        Key of a node's attribute vector.
+    node_attributes, edge_attributes : str or None
+        Keys of attribute vectors.
     edge_weights : str or None
         Key of an edge's weight.
     name : str, optional
         Default: the networkx graph's own name.
     policies : Policies, optional
-        What to do with directions, self-loops, parallel edges and weights. Default: all errors.
+        How to read what can be read in more than one way.
 
     Examples
     --------
@@ -54,7 +55,10 @@ def from_networkx(
     >>> networkx.set_node_attributes(water, {"O": "O", "H1": "H", "H2": "H"}, "label")
     >>> from_networkx(water).node_labels
     ('O', 'H', 'H')
-    >>> from_networkx(networkx.DiGraph(water), policies=Policies(directed="undirected")).n_edges
+    >>> arrows = networkx.DiGraph([("a", "b"), ("b", "a"), ("b", "c")])
+    >>> from_networkx(arrows)
+    Graph(n_nodes=3, n_edges=3, directed)
+    >>> from_networkx(arrows, policies=Policies(directed="undirected")).n_edges
     2
     """
     require(graph, "networkx", "Graph", "from_networkx", name)
@@ -86,12 +90,13 @@ def from_networkx(
         return column(key, usual, parameter, found, lambda i: f"edge {ends[i]!r}")
 
     ignored = policies.weights == "ignore"
-    return simple_graph(
+    return build_graph(
         len(names),
         EdgeTable(
             [(numbers[u], numbers[v]) for u, v in ends],
             labels=of_edges(edge_labels, "label", "edge_labels"),
             weights=None if ignored else of_edges(edge_weights, "weight", "edge_weights"),
+            attributes=of_edges(edge_attributes, "attributes", "edge_attributes"),
             listing="directed" if graph.is_directed() else "once",
         ),
         policies=policies,
@@ -105,7 +110,8 @@ def from_networkx(
 def to_networkx(graph: Graph) -> networkx.Graph:
     """Convert to networkx, with the caller's node names; the inverse of `from_networkx`.
 
-    Labels are stored under "label", attributes under "attributes", weights under "weight".
+    A directed graph becomes a DiGraph. Labels are stored under "label", attributes under
+    "attributes", weights under "weight".
 
     Examples
     --------
@@ -125,7 +131,9 @@ def to_networkx(graph: Graph) -> networkx.Graph:
             f"{describe(graph.name)}: networkx cannot hold a node named None; "
             "use graph.replace(node_names=...)"
         )
-    result = networkx.Graph() if graph.name is None else networkx.Graph(name=graph.name)
+    result = networkx.DiGraph() if graph.directed else networkx.Graph()
+    if graph.name is not None:
+        result.graph["name"] = graph.name
     result.add_nodes_from(names)
     ends = [(names[u], names[v]) for u, v in graph.edges.tolist()]
     result.add_edges_from(ends)
@@ -133,6 +141,7 @@ def to_networkx(graph: Graph) -> networkx.Graph:
         ("label", result.nodes, names, graph.node_labels),
         ("label", result.edges, ends, graph.edge_labels),
         ("attributes", result.nodes, names, _as_list(graph.node_attributes)),
+        ("attributes", result.edges, ends, _as_list(graph.edge_attributes)),
         ("weight", result.edges, ends, _as_list(graph.edge_weights)),
     ):
         if values is not None:

@@ -1,4 +1,4 @@
-"""From PyTorch Geometric's Data."""
+"""Convert PyTorch Geometric's Data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import GraphError
-from ddgk.graphs.edges import EdgeTable, simple_graph
+from ddgk.graphs.edges import EdgeTable, build_graph
 from ddgk.graphs.foreign import kinds, require
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies, chosen_policies
@@ -27,6 +27,7 @@ def from_pyg(
     node_labels: str | None = "x",
     edge_labels: str | None = "edge_attr",
     node_attributes: str | None = "x",
+    edge_attributes: str | None = "edge_attr",
     edge_weights: str | None = "edge_weight",
     name: str | None = None,
     policies: Policies | None = None,
@@ -36,22 +37,22 @@ def from_pyg(
     `edge_index` lists an undirected edge in both directions; one that stands in one direction only
     makes the graph directed.
 
-    The first four parameters name attributes of `data`. What can be a label: one-hot rows (the
+    The first five parameters name attributes of `data`. What can be a label: one-hot rows (the
     label is the place of the 1), whole numbers (a row of several is one label, a tuple), lists of
-    hashables. Where `node_labels` and `node_attributes` name the same attribute, as they do by
-    default, it is read as labels if it can be, and otherwise as attributes. Where `edge_labels`
-    and `edge_weights` name the same attribute, it is read as weights.
+    hashables. Where labels and attributes name the same attribute, as they do by default for nodes
+    and for edges, it is read as labels if it can be, and otherwise as attributes. What
+    `edge_weights` names is read as weights only.
 
     Parameters
     ----------
     data : torch_geometric.data.Data
         One graph; split a Batch with ``batch.to_data_list()``.
-    node_labels, edge_labels, node_attributes, edge_weights : str or None
+    node_labels, edge_labels, node_attributes, edge_attributes, edge_weights : str or None
         Attributes to read. None reads none; a default may be absent, others must be there.
     name : str, optional
         Default: ``data.name``, if it is text.
     policies : Policies, optional
-        What to do with directions, self-loops, parallel edges and weights. Default: all errors.
+        How to read what can be read in more than one way.
 
     Examples
     --------
@@ -66,20 +67,20 @@ def from_pyg(
     (0, 1, 2)
     """
     reader = _Reader(data, name)
-    labels, attributes = reader.node_columns(node_labels, node_attributes)
+    labels, attributes = reader.columns(node_labels, node_attributes, "node")
+    kind = None if edge_labels == edge_weights else edge_labels
+    vectors = None if edge_attributes == edge_weights else edge_attributes
+    edge_kinds, edge_vectors = reader.columns(kind, vectors, "edge")
     weights = None
     if chosen_policies(policies).weights != "ignore":
         weights = reader.numbers(edge_weights)
         weights = weights[:, 0] if weights is not None and weights.shape[1:] == (1,) else weights
-    return simple_graph(
+    return build_graph(
         reader.n_nodes(node_labels, node_attributes),
         EdgeTable(
             reader.pairs(),
-            labels=reader.labels(
-                None if edge_labels == edge_weights else edge_labels,
-                "edge_labels",
-                f"edge_weights={edge_labels!r} to read weights",
-            ),
+            labels=edge_kinds,
+            attributes=edge_vectors,
             weights=weights,
             listing="both",
         ),
@@ -138,8 +139,8 @@ class _Reader:
                     "lost; set data.num_nodes"
                 ) from error
 
-    def node_columns(
-        self, labels: str | None, attributes: str | None
+    def columns(
+        self, labels: str | None, attributes: str | None, kind: str
     ) -> tuple[Sequence[Hashable] | None, NDArray[Any] | None]:
         if labels == attributes:
             found = _as_labels(self.get(labels))
@@ -147,15 +148,10 @@ class _Reader:
                 return found, None
             labels = None
         values = self.numbers(attributes)
-        if values is not None and (values < 0).any():
-            at = np.argwhere(values < 0)[0].tolist()
-            raise GraphError(
-                f"{self.who}: {attributes}{at} is {values[tuple(at)]:g}, but attributes are read "
-                "as distributions and cannot be negative; pass node_attributes=None to leave them "
-                "out, or the name of an attribute that is not negative"
-            )
-        otherwise = f"node_attributes={labels!r} to read vectors"
-        return self.labels(labels, "node_labels", otherwise), values
+        if values is not None and values.ndim == 1:
+            values = values[:, None]
+        otherwise = f"{kind}_attributes={labels!r} to read vectors"
+        return self.labels(labels, f"{kind}_labels", otherwise), values
 
     def labels(self, key: str | None, parameter: str, otherwise: str) -> Sequence[Hashable] | None:
         value = self.get(key)

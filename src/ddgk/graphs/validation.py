@@ -1,4 +1,4 @@
-"""What a `Graph` checks before it believes its arguments: each function returns the clean value."""
+"""Checks of the arguments of `Graph`; each function returns the clean value."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ddgk.errors import GraphError
+from ddgk.errors import GraphError, shown
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -33,36 +33,23 @@ def plain(value: Any) -> Any:
 
 
 def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return an array nobody else holds as one that nobody can write to."""
+    """Return an array that nobody else holds as a read-only one."""
     array = np.ascontiguousarray(array)
     array.flags.writeable = False
     return array
 
 
 def checked_count(n_nodes: int, who: str) -> int:
-    """Return a number of nodes as an int of at least 1."""
+    """Return a number of nodes as an int of at least 0."""
     if isinstance(n_nodes, bool) or not isinstance(n_nodes, int | np.integer):
         raise GraphError(f"{who}: n_nodes must be a whole number, not {n_nodes!r}")
-    if n_nodes < 1:
-        raise GraphError(f"{who}: it has no nodes; a graph needs at least one (leave it out)")
+    if n_nodes < 0:
+        raise GraphError(f"{who}: n_nodes must not be negative, not {n_nodes}")
     return int(n_nodes)
 
 
-def checked_edges(edges: Any, n_nodes: int, who: str) -> NDArray[np.int64]:
-    """Return edges as (n_edges, 2) node numbers, the smaller first, in the order given."""
-    pairs = checked_pairs(edges, n_nodes, who)
-    loops = pairs[:, 0] == pairs[:, 1]
-    if loops.any():
-        node = int(pairs[loops][0, 0])
-        raise GraphError(
-            f"{who}: edge ({node}, {node}) is a self-loop; "
-            'remove it, or convert with Policies(self_loops="drop")'
-        )
-    return smaller_first(pairs)
-
-
 def checked_pairs(edges: Any, n_nodes: int, who: str) -> NDArray[np.int64]:
-    """Return pairs of numbers of nodes that exist, as (n_edges, 2) in the order given."""
+    """Return pairs of numbers of existing nodes, (n_edges, 2), in the order given."""
     try:
         pairs = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))
     except (TypeError, ValueError) as error:
@@ -77,9 +64,9 @@ def checked_pairs(edges: Any, n_nodes: int, who: str) -> NDArray[np.int64]:
     if outside.any():
         row, column = np.argwhere(outside)[0]
         u, v = pairs[row].tolist()
+        known = f"{n_nodes} nodes (0..{n_nodes - 1})" if n_nodes else "no nodes"
         raise GraphError(
-            f"{who}: edge ({u}, {v}) names node {pairs[row, column]}, "
-            f"but it has {n_nodes} nodes (0..{n_nodes - 1})"
+            f"{who}: edge ({u}, {v}) names node {pairs[row, column]}, but it has {known}"
         )
     return pairs.astype(np.int64)
 
@@ -97,8 +84,10 @@ def refuse_repeats(pairs: NDArray[np.int64], who: str) -> None:
     if repeated.any():
         u, v = pairs[1:][repeated][0].tolist()
         raise GraphError(
-            f"{who}: edge ({u}, {v}) is listed more than once; "
-            'list it once, or convert with Policies(parallel_edges="merge")'
+            f"{who}: edge ({u}, {v}) is listed more than once",
+            advice="list it once, or convert with from_edges",
+            policy="parallel_edges",
+            choices=("merge",),
         )
 
 
@@ -111,7 +100,7 @@ def checked_labels(
 ) -> tuple[Hashable, ...] | None:
     """Return labels as plain hashables, one per node or edge.
 
-    `called` names the node or edge at a position in the caller's language, for messages.
+    `called` names the node or edge at a position in the caller's words, for messages.
     """
     if labels is None:
         return None
@@ -124,7 +113,7 @@ def checked_labels(
         # A torch tensor hashes by its address, so that equal labels would differ.
         if not _is_hashable(value) or getattr(value, "ndim", False):
             raise GraphError(
-                f"{who}: the label {value!r} of {called(position)} is not hashable; "
+                f"{who}: the label {shown(repr(value))} of {called(position)} is not hashable; "
                 "use a number, a text or a tuple"
             )
         if _holds_nan(value):
@@ -136,30 +125,56 @@ def checked_labels(
 
 
 def checked_attributes(
-    attributes: ArrayLike | None, n_nodes: int, who: str
+    attributes: ArrayLike | None,
+    count: int,
+    kind: str,
+    who: str,
+    called: Callable[[int], str],
+    missing: str,
 ) -> NDArray[np.float64] | None:
-    """Return node attributes as a frozen, finite, non-negative (n_nodes, k) array."""
+    """Return attributes as a (count, k) array of finite numbers, and NaN where it may be."""
     if attributes is None:
         return None
-    values = real_numbers(attributes, "node attributes", who)
-    if values.ndim != 2 or values.shape[0] != n_nodes or values.shape[1] == 0:
+    what = f"{kind} attributes"
+    values = real_numbers(attributes, what, who)
+    if count == 0 and values.shape == (0,):
+        return None
+    if values.ndim != 2 or values.shape[0] != count or values.shape[1] == 0:
         raise GraphError(
-            f"{who}: node attributes must have shape ({n_nodes}, k) with k > 0, not {values.shape}"
+            f"{who}: {what} must have shape ({count}, k) with k > 0, not {values.shape}"
         )
-    _refuse_bad_numbers(values, "node attributes", who)
-    return frozen(values)
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = np.argwhere(bad)[0].tolist()
+        unknown = np.isnan(values)
+        if missing != "mask" and unknown[row, column]:
+            raise GraphError(
+                f"{who}: attribute {column} of {called(row)} is missing (NaN)",
+                policy="missing",
+                choices=("mask",),
+            )
+        if np.isinf(values).any():
+            row, column = np.argwhere(np.isinf(values))[0].tolist()
+            raise GraphError(
+                f"{who}: attribute {column} of {called(row)} is {values[row, column]}; "
+                "attributes must be finite"
+            )
+        values[unknown] = np.nan  # one bit pattern for all, for the digest
+    return values
 
 
 def checked_weights(
     weights: ArrayLike | None, n_edges: int, who: str
 ) -> NDArray[np.float64] | None:
-    """Return edge weights as a finite, non-negative (n_edges,) array."""
+    """Return edge weights as a finite (n_edges,) array."""
     if weights is None:
         return None
     values = real_numbers(weights, "edge weights", who)
     if values.shape != (n_edges,):
         raise GraphError(f"{who}: edge weights must have shape ({n_edges},), not {values.shape}")
-    _refuse_bad_numbers(values, "edge weights", who)
+    if not np.isfinite(values).all():
+        at = int(np.argmin(np.isfinite(values)))
+        raise GraphError(f"{who}: edge weights must be finite, but entry {at} is {values[at]}")
     return values
 
 
@@ -176,7 +191,9 @@ def checked_names(names: Iterable[Hashable] | None, n_nodes: int, who: str) -> t
         raise GraphError(f"{who}: node names must be hashable: {error}") from error
     if n_different != n_nodes:
         twice = Counter(values).most_common(1)[0][0]
-        raise GraphError(f"{who}: node names must be all different, but {twice!r} stands twice")
+        raise GraphError(
+            f"{who}: node names must be all different, but {shown(repr(twice))} stands twice"
+        )
     if any(type(value) is float and value != value for value in values):
         raise GraphError(f"{who}: a node is named NaN, which equals no name, not even itself")
     return values
@@ -226,14 +243,3 @@ def _holds_nan(value: object) -> bool:
     if isinstance(value, float):
         return value != value
     return isinstance(value, tuple | frozenset) and any(map(_holds_nan, value))
-
-
-def _refuse_bad_numbers(values: NDArray[np.float64], what: str, who: str) -> None:
-    if not np.isfinite(values).all():
-        at = np.argwhere(~np.isfinite(values))[0].tolist()
-        raise GraphError(f"{who}: {what} must be finite, but entry {at} is {values[tuple(at)]}")
-    if (values < 0).any():
-        at = np.argwhere(values < 0)[0].tolist()
-        raise GraphError(
-            f"{who}: {what} must not be negative, but entry {at} is {values[tuple(at)]}"
-        )

@@ -1,0 +1,244 @@
+"""Convert molecules: SMILES and RDKit molecules (extra ``chem``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.errors import GraphError, MissingExtraError, shown
+from ddgk.graphs.edges import check_empty
+from ddgk.graphs.foreign import require
+from ddgk.graphs.graph import Graph, describe
+from ddgk.graphs.policies import Policies, chosen_policies
+from ddgk.graphs.validation import frozen
+
+if TYPE_CHECKING:
+    from rdkit import Chem
+
+MAX_SMILES = 20_000
+BONDS = {"SINGLE": "-", "DOUBLE": "=", "TRIPLE": "#", "AROMATIC": ":", "QUADRUPLE": "$"}
+
+
+def from_rdkit(
+    molecule: Chem.Mol, *, name: str | None = None, policies: Policies | None = None
+) -> Graph:
+    """Convert an RDKit molecule.
+
+    Atoms are labelled by element and formal charge ("C", "N+", "O-"), bonds by "-", "=", "#", ":"
+    (aromatic), or the name of a rarer type. Hydrogens follow `Policies.hydrogens`.
+
+    Parameters
+    ----------
+    molecule : rdkit.Chem.Mol
+    name : str, optional
+        Default: the molecule's property "_Name".
+    policies : Policies, optional
+
+    Examples
+    --------
+    >>> from rdkit import Chem
+    >>> from ddgk.graphs import from_rdkit
+    >>> acid = from_rdkit(Chem.MolFromSmiles("CC(=O)[O-]"))
+    >>> acid.node_labels, acid.edge_labels
+    (('C', 'C', 'O', 'O-'), ('-', '=', '-'))
+    """
+    policies = chosen_policies(policies)
+    require(molecule, "rdkit", "Mol", "from_rdkit", name)
+    if name is None and molecule.HasProp("_Name"):
+        name = molecule.GetProp("_Name") or None
+    check_empty(molecule.GetNumAtoms(), describe(name), policies)
+    return _graph(molecule, name, policies)
+
+
+def from_smiles(smiles: str, *, name: str | None = None, policies: Policies | None = None) -> Graph:
+    """Convert a SMILES text; its name is the text unless one is given.
+
+    Parameters
+    ----------
+    smiles : str
+    name : str, optional
+    policies : Policies, optional
+
+    Examples
+    --------
+    >>> from ddgk.graphs import Policies, from_smiles
+    >>> from_smiles("CCO")
+    Graph(n_nodes=3, n_edges=2, name='CCO', node_labels=2, edge_labels=1)
+    >>> from_smiles("C", policies=Policies(hydrogens="add")).node_labels
+    ('C', 'H', 'H', 'H', 'H')
+    >>> from_smiles("C1CC")
+    Traceback (most recent call last):
+    ...
+    ddgk.errors.GraphError: graph 'C1CC': 'C1CC' is not a valid SMILES (RDKit cannot parse it);
+        correct it, or use Policies(invalid_smiles="skip")
+    """
+    policies = chosen_policies(policies)
+    text = smiles.strip()
+    label = text if name is None else name
+    molecule = parse_smiles(text, describe(label))
+    check_empty(molecule.GetNumAtoms(), describe(label), policies)
+    return _graph(molecule, label, policies)
+
+
+def parse_smiles(text: str, who: str) -> Chem.Mol:
+    """Return the molecule of a SMILES text, or raise a GraphError with RDKit's reason."""
+    chem = _chem()
+    # RDKit accepts a name after the first blank, and the empty text as a molecule without atoms.
+    if not text or text != text.strip() or any(char.isspace() for char in text):
+        raise _invalid(text, who, "it is empty or has blanks")
+    if len(text) > MAX_SMILES or not text.isascii() or not text.isprintable():
+        raise _invalid(text, who, f"it is longer than {MAX_SMILES} or not printable ASCII")
+    from rdkit import rdBase
+
+    with rdBase.BlockLogs():  # RDKit would write its complaints to the terminal
+        molecule: Chem.Mol | None = chem.MolFromSmiles(text)
+        if molecule is None:
+            raise _invalid(text, who, _reason(text))
+    return molecule
+
+
+def coordinates(molecule: Graph | Chem.Mol) -> NDArray[np.float64]:
+    """Return 2D coordinates of the atoms for drawing, as RDKit lays molecules out.
+
+    Parameters
+    ----------
+    molecule : Graph or rdkit.Chem.Mol
+        A graph must have come from a molecule: its labels are those of `from_rdkit`.
+
+    Returns
+    -------
+    array of shape (n_nodes, 2)
+
+    Examples
+    --------
+    >>> from ddgk.graphs import from_smiles
+    >>> from ddgk.graphs.rdkit import coordinates
+    >>> coordinates(from_smiles("CCO")).shape
+    (3, 2)
+    """
+    chem = _chem()
+    from rdkit.Chem import rdDepictor
+
+    drawn = _molecule(molecule) if isinstance(molecule, Graph) else chem.Mol(molecule)
+    rdDepictor.Compute2DCoords(drawn)
+    points: NDArray[np.float64] = np.array(drawn.GetConformer().GetPositions())[:, :2]
+    return points
+
+
+def is_molecule(graph: Graph) -> bool:
+    """Tell whether a graph is labelled as `from_rdkit` labels molecules.
+
+    >>> is_molecule(Graph(2, [(0, 1)], node_labels=["C", "O-"], edge_labels=["="]))
+    True
+    >>> is_molecule(Graph(2, [(0, 1)], node_labels=["C", "spam"], edge_labels=["="]))
+    False
+    """
+    labels, bonds = graph.node_labels, graph.edge_labels
+    if labels is None or graph.directed or (bonds is None and graph.n_edges):
+        return False
+    if not set(bonds or ()) <= set(BONDS.values()):
+        return False
+    try:
+        known = {label: _element(label) for label in set(labels)}
+    except MissingExtraError:
+        return False
+    return None not in known.values()
+
+
+def _graph(molecule: Any, name: str | None, policies: Policies) -> Graph:
+    if policies.hydrogens == "add":
+        molecule = _chem().AddHs(molecule)
+    atoms = [(atom.GetSymbol(), atom.GetFormalCharge()) for atom in molecule.GetAtoms()]
+    bonds = [
+        (bond.GetBeginAtomIdx(), bond.GetEndAtomIdx(), bond.GetBondType().name)
+        for bond in molecule.GetBonds()
+    ]
+    bonds = sorted((u, v, kind) if u < v else (v, u, kind) for u, v, kind in bonds)
+    edges = np.array([bond[:2] for bond in bonds], dtype=np.int64).reshape(-1, 2)
+    return Graph.from_checked(
+        len(atoms),
+        frozen(edges),
+        node_labels=tuple(symbol + _charge(charge) for symbol, charge in atoms),
+        edge_labels=tuple(BONDS.get(kind, kind.lower()) for _, _, kind in bonds),
+        name=name,
+    )
+
+
+def _charge(charge: int) -> str:
+    """Write a formal charge as chemists do.
+
+    >>> _charge(0), _charge(1), _charge(-2)
+    ('', '+', '-2')
+    """
+    if charge == 0:
+        return ""
+    sign = "+" if charge > 0 else "-"
+    return sign if abs(charge) == 1 else f"{sign}{abs(charge)}"
+
+
+def _element(label: Any) -> tuple[str, int] | None:
+    """Return the element and charge that a label names, or None."""
+    if not isinstance(label, str) or not label.isascii():
+        return None
+    symbol = label.rstrip("0123456789").rstrip("+-")
+    rest = label[len(symbol) :]
+    charge = int(rest + "1") if rest in ("+", "-") else int(rest) if rest else 0
+    if symbol == "*":
+        return symbol, charge
+    table = _chem().GetPeriodicTable()
+    try:
+        return (symbol, charge) if table.GetAtomicNumber(symbol) > 0 else None
+    except RuntimeError:
+        return None
+
+
+def _molecule(graph: Graph) -> Any:
+    """Return an unsanitised molecule of a graph made by `from_rdkit`."""
+    chem = _chem()
+    if not is_molecule(graph):
+        raise GraphError(
+            f"{describe(graph.name)}: it is not labelled as a molecule; "
+            "coordinates are for graphs of SMILES and RDKit molecules"
+        )
+    kinds = {sign: getattr(chem.BondType, kind) for kind, sign in BONDS.items()}
+    editable = chem.RWMol()
+    for label in graph.node_labels or ():
+        found = _element(label)
+        assert found is not None
+        atom = chem.Atom(found[0])
+        atom.SetFormalCharge(found[1])
+        editable.AddAtom(atom)
+    for (u, v), sign in zip(graph.edges.tolist(), graph.edge_labels or (), strict=True):
+        if u != v:
+            editable.AddBond(u, v, kinds[str(sign)])
+    molecule = editable.GetMol()
+    molecule.UpdatePropertyCache(strict=False)
+    chem.FastFindRings(molecule)
+    return molecule
+
+
+def _reason(text: str) -> str:
+    """Return why RDKit refuses a text: its chemistry, or else its syntax."""
+    chem = _chem()
+    raw = chem.MolFromSmiles(text, sanitize=False)
+    problems = [] if raw is None else chem.DetectChemistryProblems(raw)
+    return str(problems[0].Message()) if problems else "RDKit cannot parse it"
+
+
+def _invalid(text: str, who: str, reason: str) -> GraphError:
+    return GraphError(
+        f"{who}: {shown(repr(text), 100)} is not a valid SMILES ({shown(reason, 100)})",
+        advice="correct it",
+        policy="invalid_smiles",
+        choices=("skip",),
+    )
+
+
+def _chem() -> Any:
+    try:
+        from rdkit import Chem
+    except ImportError as error:
+        raise MissingExtraError("molecules need RDKit; pip install 'ddgk[chem]'") from error
+    return Chem

@@ -1,0 +1,174 @@
+r"""Scale edge weights to [0, 1], the range of a target matrix.
+
+A rule is learned on the graphs of `fit` and applied to every graph later. With :math:`|w|` the
+absolute weight (negative weights are decided by a policy before), the three rules are
+
+- ``scale``: :math:`\min(1, |w| / q)`, where q is the 99th percentile of the absolute weights;
+- ``log``: :math:`\min(1, \log(1 + |w|) / q)`, where q is the 99th percentile of the logarithms;
+- ``rank``: the share of the learned weights that are not larger than :math:`|w|`.
+
+The percentile is an observed weight, so that a few enormous weights do not press all others
+towards 0. A graph without weights counts as one whose weights are all 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.errors import ParameterError
+from ddgk.graphs.graph import Graph
+from ddgk.graphs.policies import Policies, chosen_policies
+
+QUANTILE = 0.99
+MAX_KNOTS = 1024
+RULES = ("scale", "log", "rank", "ignore")
+
+
+@dataclass(frozen=True)
+class WeightScale:
+    """A learned rule from edge weights to [0, 1].
+
+    Parameters
+    ----------
+    rule : {"scale", "log", "rank", "ignore"}
+    limit : float
+        The absolute weight that becomes 1; larger ones are clipped.
+    knots : tuple of float
+        For "rank": ascending absolute weights.
+    shares : tuple of float
+        For "rank": the share of weights that are at most as large as each knot.
+
+    Examples
+    --------
+    >>> from ddgk.graphs import Graph, Policies
+    >>> from ddgk.graphs.weights import WeightScale, learn_weight_scale
+    >>> pair = Graph(3, [(0, 1), (1, 2)], edge_weights=[2.0, 4.0])
+    >>> scale = learn_weight_scale([pair], Policies())
+    >>> scale.apply(pair)[0].tolist()
+    [0.5, 1.0]
+    >>> values, n_clipped = scale.apply(pair.replace(edge_weights=[1.0, 9.0]))
+    >>> values.tolist(), n_clipped
+    ([0.25, 1.0], 1)
+    >>> WeightScale.from_json(scale.as_json()) == scale
+    True
+    """
+
+    rule: str = "ignore"
+    limit: float = 1.0
+    knots: tuple[float, ...] = ()
+    shares: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        numbers = (self.limit, *self.knots, *self.shares)
+        real = all(isinstance(x, float) and 0 <= x < np.inf for x in numbers)
+        ascending = all(
+            np.all(np.diff(values) > 0) for values in (self.knots, self.shares) if values
+        )
+        paired = len(self.knots) == len(self.shares) and (self.rule == "rank") == bool(self.knots)
+        bounded = len(self.knots) <= MAX_KNOTS and max(self.shares, default=1.0) == 1.0
+        if self.rule not in RULES or not (real and ascending and paired and bounded):
+            raise ParameterError(f"not a scale of edge weights: rule {self.rule!r}")
+        if self.limit == 0:
+            raise ParameterError("not a scale of edge weights: its limit is 0")
+
+    def apply(self, graph: Graph) -> tuple[NDArray[np.float64], int]:
+        """Return the scaled weight of every edge, and how many had to be clipped.
+
+        Parameters
+        ----------
+        graph : Graph
+
+        Returns
+        -------
+        values : array of shape (n_edges,)
+            In [0, 1].
+        n_clipped : int
+            Weights beyond `limit`.
+        """
+        if self.rule == "ignore":
+            return np.ones(graph.n_edges), 0
+        weights = graph.edge_weights
+        sizes = np.ones(graph.n_edges) if weights is None else np.abs(weights)
+        n_clipped = int((sizes > self.limit).sum())
+        if self.rule == "rank":
+            places = np.searchsorted(self.knots, sizes, side="right")
+            return np.asarray((0.0, *self.shares))[places], n_clipped
+        if self.rule == "log":
+            return np.minimum(1.0, np.log1p(sizes) / np.log1p(self.limit)), n_clipped
+        return np.minimum(1.0, sizes / self.limit), n_clipped
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the rule as an object of JSON; floats come back exactly."""
+        return {
+            "rule": self.rule,
+            "limit": self.limit,
+            "knots": list(self.knots),
+            "shares": list(self.shares),
+        }
+
+    @classmethod
+    def from_json(cls, content: Any) -> WeightScale:
+        """Return the rule that `as_json` wrote; anything else is a ParameterError."""
+        try:
+            return cls(
+                str(content["rule"]),
+                float(content["limit"]),
+                tuple(map(float, content["knots"][: MAX_KNOTS + 1])),
+                tuple(map(float, content["shares"][: MAX_KNOTS + 1])),
+            )
+        except (TypeError, KeyError, ValueError, OverflowError) as error:
+            if isinstance(error, ParameterError):
+                raise
+            raise ParameterError(f"not a scale of edge weights ({error!r})") from error
+
+
+def learn_weight_scale(graphs: Iterable[Graph], policies: Policies | None = None) -> WeightScale:
+    """Learn how weights become numbers in [0, 1].
+
+    Parameters
+    ----------
+    graphs : iterable of Graph
+    policies : Policies, optional
+        Its field `weights` chooses the rule.
+
+    Returns
+    -------
+    WeightScale
+        Where no graph has weights, a weight of 1 becomes 1.
+
+    Examples
+    --------
+    >>> from ddgk.graphs import Graph, Policies
+    >>> from ddgk.graphs.weights import learn_weight_scale
+    >>> path = Graph(4, [(0, 1), (1, 2), (2, 3)], edge_weights=[1, 10, 1000])
+    >>> learn_weight_scale([path], Policies(weights="log")).apply(path)[0].round(3).tolist()
+    [0.1, 0.347, 1.0]
+    >>> learn_weight_scale([path], Policies(weights="rank")).apply(path)[0].round(3).tolist()
+    [0.333, 0.667, 1.0]
+    """
+    rule = chosen_policies(policies).weights
+    if rule == "ignore":
+        return WeightScale()
+    found = [np.empty(0)]
+    for graph in graphs:
+        weights = graph.edge_weights
+        found.append(np.ones(graph.n_edges) if weights is None else np.abs(weights))
+    sizes = np.sort(np.concatenate(found))
+    sizes = sizes[sizes > 0]
+    if not len(sizes):
+        return WeightScale("scale")
+    if rule == "rank":
+        knots, counts = np.unique(sizes, return_counts=True)
+        shares = np.cumsum(counts) / len(sizes)
+        if len(knots) > MAX_KNOTS:
+            kept = np.unique(np.linspace(0, len(knots) - 1, MAX_KNOTS).round().astype(np.int64))
+            knots, shares = knots[kept], shares[kept]
+        return WeightScale("rank", float(knots[-1]), tuple(knots.tolist()), tuple(shares.tolist()))
+    # An observed weight, not an interpolated one: exact, and the same whatever the order.
+    limit = sizes[min(len(sizes) - 1, int(np.ceil(QUANTILE * len(sizes))) - 1)]
+    return WeightScale(rule, float(limit))

@@ -1,0 +1,128 @@
+"""Fetch a file over https, within a limit, and complete or not at all."""
+
+from __future__ import annotations
+
+import http.client
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from typing import IO, Any, Protocol
+from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
+from urllib.request import HTTPRedirectHandler, Request, build_opener
+
+from ddgk.errors import DownloadError
+
+CHUNK = 1 << 16
+TIMEOUT_SECONDS = 30.0
+QUIET_SECONDS = 1.0
+
+
+class UnreachableError(DownloadError):
+    """There is no such file on the server, or no server."""
+
+
+class _Meter(Protocol):
+    def __call__(self, done: int, total: int | None) -> None: ...
+
+
+class _CheckedRedirects(HTTPRedirectHandler):
+    def redirect_request(
+        self, req: Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
+    ) -> Request | None:
+        """Follow only to where a first request may go."""
+        check_url(newurl)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def check_url(url: str) -> None:
+    """Refuse anything but https, save plain http to this machine.
+
+    >>> check_url("file:///etc/passwd")
+    Traceback (most recent call last):
+    ...
+    ddgk.errors.DownloadError: file:///etc/passwd: only https addresses are fetched
+    """
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname or ""
+    except ValueError as error:
+        raise DownloadError(f"{url}: not an address ({error})") from error
+    if parts.scheme != "https" and not (parts.scheme == "http" and _is_loopback(host)):
+        raise DownloadError(f"{url}: only https addresses are fetched")
+
+
+def download(url: str, path: Path, *, max_bytes: int, timeout: float = TIMEOUT_SECONDS) -> None:
+    """Write what `url` holds to `path`; raise DownloadError unless all of it arrived."""
+    check_url(url)
+    opener = build_opener(_CheckedRedirects)
+    try:
+        with opener.open(url, timeout=timeout) as response:
+            total = _promised_length(response.headers.get("Content-Length"))
+            if total is not None and total > max_bytes:
+                raise DownloadError(f"{url}: {total} bytes, more than max_bytes={max_bytes}")
+            done = _copy(response, path, url, total, max_bytes)
+    except HTTPError as error:
+        error.close()
+        reason = f"the server answers {error.code} {error.reason}"
+        raise UnreachableError(f"{url}: {reason}") from error
+    except URLError as error:
+        raise UnreachableError(f"{url}: cannot be reached ({error.reason})") from error
+    except DownloadError:
+        raise
+    except ValueError as error:  # an address that urllib cannot split, in a redirect
+        raise DownloadError(f"{url}: leads to what is not an address ({error})") from error
+    except (http.client.HTTPException, TimeoutError, ConnectionError) as error:
+        raise UnreachableError(f"{url}: the connection broke ({error!r}); try again") from error
+    if total is not None and done < total:
+        raise DownloadError(f"{url}: only {done} of {total} bytes arrived; try again")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _promised_length(header: str | None) -> int | None:
+    return int(header) if header is not None and header.isdecimal() else None
+
+
+def _copy(response: Any, path: Path, url: str, total: int | None, max_bytes: int) -> int:
+    done = 0
+    with path.open("wb") as file, _progress(url.rpartition("/")[2]) as show:
+        while chunk := response.read(CHUNK):
+            done += len(chunk)
+            if done > max_bytes:
+                raise DownloadError(f"{url}: more than max_bytes={max_bytes} bytes arrived")
+            file.write(chunk)
+            show(done, total)
+    return done
+
+
+@contextmanager
+def _progress(name: str) -> Iterator[_Meter]:
+    """Show a bar on a terminal, once it is clear that the user has to wait."""
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
+    bar = Progress(*columns, TimeRemainingColumn(), console=console, transient=True)
+    task = bar.add_task(name)
+    begun = time.monotonic()
+
+    def show(done: int, total: int | None) -> None:
+        if console.is_terminal and time.monotonic() - begun > QUIET_SECONDS:
+            bar.start()
+            bar.update(task, completed=done, total=total)
+
+    try:
+        yield show
+    finally:
+        # Stopping a bar that never started would still print an empty line.
+        if bar.live.is_started:
+            bar.stop()

@@ -1,0 +1,221 @@
+"""Read graphs from what a user points at: names, files, folders, patterns."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from os import PathLike
+from pathlib import Path
+
+from ddgk.errors import DatasetError, InputError, shown
+from ddgk.graphs.policies import Policies, chosen_policies
+from ddgk.io.catalogue import NETWORKS
+from ddgk.io.dataset import Dataset, ReadReport
+from ddgk.io.formats import READERS, convert
+from ddgk.io.limits import MAX_BYTES, MAX_PARSED_BYTES, budget, read_file
+from ddgk.io.loading import is_path, load
+from ddgk.io.networks import load_network
+from ddgk.io.options import Options
+from ddgk.io.storage import check_name, find_network, find_tu
+from ddgk.io.tu import is_tu_folder, read_tu
+
+MAX_LISTED = 20
+
+
+def read(
+    source: str | PathLike[str],
+    *,
+    node_labels: str | None = "label",
+    edge_labels: str | None = "label",
+    node_attributes: str | None = "attributes",
+    edge_attributes: str | None = "attributes",
+    edge_weights: str | None = "weight",
+    edges: str | None = None,
+    smiles: str | None = None,
+    policies: Policies | None = None,
+    max_bytes: int | None = None,
+) -> Dataset:
+    r"""Read graphs from a name, a file, a folder or a pattern.
+
+    Parameters
+    ----------
+    source : str or path
+        - the name of a set or network, as for `load` and `load_network`;
+        - a folder or zip archive in TU format, as for `read_tu`;
+        - a file of a format in the table below;
+        - a folder of such files, or a pattern such as ``"run-*/*.gml"``; in natural order, so that
+          graph-2 comes before graph-10. Files with other endings in a folder are skipped and
+          listed in the report; all files that cannot be read are named in one error.
+    node_labels, edge_labels, node_attributes, edge_attributes, edge_weights : str or None
+        Keys in .gml, .graphml, .gexf and .json files, as for `from_networkx`; those of edges also
+        name columns of tables. In GML `label` is the name of a node, never its label.
+    edges : str, optional
+        The two columns of an edge list, as "FROM,TO", where the header is not a usual one.
+    smiles : str, optional
+        The column of SMILES in a table; one that is called smiles is found without.
+    policies : Policies, optional
+        How to read what can be read in more than one way.
+    max_bytes : int, optional
+        How much is read at most: 1 GiB of a set in TU format, 256 MiB of other files.
+
+    Returns
+    -------
+    Dataset
+        It unpacks as graphs and classes; only sets in TU format have classes. Graphs are named
+        after their files. Its `report` lists what was skipped.
+
+    Notes
+    -----
+    ==============================  ===========================================================
+    .gml .graphml .gexf             one graph
+    .json                           networkx's node-link layout, one graph or a list
+    .net                            Pajek: vertices with arcs or edges
+    .g6 .s6                         graph6 and sparse6, one graph per line
+    .edges .edgelist .ncol          ``u v`` or ``u v weight`` per line; one name is a node
+    .txt .csv .tsv .parquet         an edge list, a square adjacency matrix with or without
+                                    names, or a table with a column of SMILES
+    .mtx .npy .npz                  adjacency matrices
+    .smi .smiles .sdf               molecules
+    ==============================  ===========================================================
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from ddgk import io
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "path.edges").write_text("a b\nb c\n")
+    ...     _ = Path(folder, "pair.csv").write_text("0,1\n")
+    ...     graphs, classes = io.read(folder)
+    >>> graphs
+    [Graph(n_nodes=2, n_edges=1, name='pair'), Graph(n_nodes=3, n_edges=2, name='path')]
+    >>> io.read("karate").graphs
+    [Graph(n_nodes=34, n_edges=78, name='karate')]
+    """
+    options = Options(
+        node_labels,
+        edge_labels,
+        node_attributes,
+        edge_attributes,
+        edge_weights,
+        chosen_policies(policies),
+        edges,
+        smiles,
+    )
+    tu_bytes = MAX_BYTES if max_bytes is None else max_bytes
+    file_bytes = MAX_PARSED_BYTES if max_bytes is None else max_bytes
+    text = os.fspath(source)
+
+    if isinstance(source, str) and _is_pattern(text):
+        found = [] if "\0" in text else [Path(m) for m in glob.glob(text, recursive=True)]
+        paths = [path for path in found if path.is_file()]
+        if not paths:
+            raise DatasetError(f"{text}: no file matches")
+        return _read_files(paths, Path(text).parent.name or text, options, file_bytes)
+    if not is_path(source) and Path(text).suffix not in READERS:
+        return _read_name(text, policies, node_labels, tu_bytes, file_bytes)
+    path = Path(source)
+    if os.path.isdir(path):
+        if is_tu_folder(path):
+            return read_tu(path, policies=policies, max_bytes=tu_bytes)
+        return _read_folder(path, options, file_bytes)
+    if not os.path.isfile(path):
+        raise DatasetError(f"{shown(text)}: there is no such file or folder")
+    if path.suffix.lower() == ".zip":
+        return read_tu(path, policies=policies, max_bytes=tu_bytes)
+    return _read_files([path], path.stem, options, file_bytes)
+
+
+def _read_name(
+    name: str,
+    policies: Policies | None,
+    node_labels: str | None,
+    tu_bytes: int,
+    file_bytes: int,
+) -> Dataset:
+    check_name(name)
+    if name in NETWORKS or (find_tu(name) is None and find_network(name) is not None):
+        # The default key of node labels is for files; a network is structure unless asked.
+        labels = None if node_labels == "label" else node_labels
+        network = load_network(name, node_labels=labels, policies=policies, max_bytes=file_bytes)
+        return Dataset([network], None, name)
+    return load(name, policies=policies, max_bytes=tu_bytes)
+
+
+def _read_folder(path: Path, options: Options, max_bytes: int) -> Dataset:
+    try:
+        files = sorted((file for file in path.iterdir() if file.is_file()), key=_natural_order)
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
+    paths = [file for file in files if file.suffix.lower() in READERS]
+    if not paths:
+        raise DatasetError(
+            f"{path}: neither a set in TU format (DS_A.txt) nor a folder of {_endings()} files"
+        )
+    options.skipped.extend(
+        f"{file.name}: not a format that is read"
+        for file in files
+        if file.suffix.lower() not in READERS
+    )
+    return _read_files(paths, path.resolve().name, options, max_bytes)
+
+
+def _read_files(paths: list[Path], name: str, options: Options, max_bytes: int) -> Dataset:
+    """Read all files; those that cannot be read are collected into one error."""
+    allowed = budget(max_bytes)
+    graphs, errors = [], []
+    for path in sorted(paths, key=_natural_order):
+        suffix = path.suffix.lower()
+        try:
+            if suffix not in READERS:
+                raise DatasetError(
+                    f"{path}: cannot tell its format; known endings are {_endings()}"
+                )
+            data = read_file(path, allowed)
+            graphs += convert(data, suffix, str(path), path.stem, options)
+        except InputError as error:
+            errors.append(error)
+            if allowed.left < 0:
+                break
+    if errors:
+        raise _combined(errors, len(paths))
+    if not graphs:
+        raise DatasetError(f"{name}: all graphs were skipped by the policies")
+    return Dataset(graphs, None, name, ReadReport(tuple(options.skipped), tuple(options.notes)))
+
+
+def _combined(errors: list[InputError], n_files: int) -> InputError:
+    """Return one error for all files; where all have the same fix it is named once."""
+    first = errors[0]
+    if len(errors) == 1:
+        return first
+    n_more = len(errors) - MAX_LISTED
+    head = f"{len(errors)} of {n_files} files cannot be read"
+    if n_more > 0:
+        head += f", here are the first {MAX_LISTED}"
+    fixes = {(error.advice, error.policy, error.choices, error.call) for error in errors}
+    if len(fixes) > 1:
+        combined = DatasetError(f"{head}:")
+        combined.causes = tuple(errors[:MAX_LISTED])
+        return combined
+    listed = [error.problem for error in errors[:MAX_LISTED]]
+    return DatasetError(
+        "\n  ".join([f"{head}:", *listed]),
+        advice=first.advice,
+        policy=first.policy,
+        choices=first.choices,
+        call=first.call,
+    )
+
+
+def _is_pattern(text: str) -> bool:
+    return glob.has_magic(text) and not os.path.exists(text)
+
+
+def _natural_order(path: Path) -> list[tuple[int, int, str]]:
+    parts = re.split(r"([0-9]{1,18})", str(path))
+    return [(1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]
+
+
+def _endings() -> str:
+    return ", ".join(READERS)

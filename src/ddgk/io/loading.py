@@ -1,0 +1,200 @@
+"""Load sets by name: from the user's folder, from the cache, or from the web."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from os import PathLike
+from pathlib import Path
+
+from ddgk.errors import DatasetError, DatasetNotFoundError, DownloadError, ParameterError, shown
+from ddgk.graphs.policies import Policies
+from ddgk.io.catalogue import DATASETS, NETWORKS, suggest
+from ddgk.io.dataset import Dataset
+from ddgk.io.limits import MAX_BYTES
+from ddgk.io.storage import (
+    cache_folder,
+    check_hash,
+    check_name,
+    file_hash,
+    find_tu,
+    folders,
+    list_stored,
+    new_file,
+)
+from ddgk.io.tu import read_tu
+
+COLLECTION = "https://www.chrsmrrs.com/graphkerneldatasets"
+
+
+def load(
+    name: str | PathLike[str],
+    *,
+    policies: Policies | None = None,
+    sha256: str | None = None,
+    fetch: bool = True,
+    max_bytes: int = MAX_BYTES,
+) -> Dataset:
+    """Load a graph classification set by name, or from a folder or zip archive in TU format.
+
+    A name is looked for in the folder that the environment variable DDGK_DATA names, as
+    ``tu/NAME.zip`` or ``tu/NAME/``, then in the cache (DDGK_CACHE, or the system's place for
+    caches), and at last in the TU collection on the web (or the mirror at DDGK_MIRROR), from where
+    it goes to the cache. Names in `DATASETS` always mean those sets, and their content is compared
+    with what was published; any other word is first tried as a path.
+
+    Parameters
+    ----------
+    name : str or path
+    policies : Policies, optional
+        See `read_tu`.
+    sha256 : str, optional
+        The file must have this hash, wherever it is found.
+    fetch : bool
+        False never opens a connection.
+    max_bytes : int
+        The limit of the download, and of the text in it.
+
+    Returns
+    -------
+    Dataset
+        It unpacks as graphs and classes.
+
+    Raises
+    ------
+    DatasetNotFoundError
+        Nothing of that name is stored here or known; the message has the names that come close.
+    DownloadError
+        A known set could not be fetched; the message says where to put its file instead.
+    DatasetError
+        The files are damaged or not in TU format; the message names the file and line.
+
+    Examples
+    --------
+    >>> from ddgk import io
+    >>> graphs, classes = io.load("MUTAG")  # doctest: +SKIP
+    >>> io.load("MUTGA", fetch=False)
+    Traceback (most recent call last):
+    ...
+    ddgk.errors.DatasetNotFoundError: no data set 'MUTGA' here; did you mean 'MUTAG'?...
+    """
+    if is_path(name):
+        if not os.path.exists(name):
+            raise DatasetError(f"{shown(os.fspath(name))}: there is no such folder or zip archive")
+        check_hash(Path(name), _checked_hash(sha256))
+        return read_tu(name, policies=policies, max_bytes=max_bytes)
+    name = os.fspath(name)
+    path = get(name, sha256=sha256, fetch=fetch, max_bytes=max_bytes)
+    dataset = read_tu(path, name=name, policies=policies, max_bytes=max_bytes)
+    known = DATASETS.get(name)
+    if known is not None and dataset.fingerprint != known.fingerprint:
+        warnings.warn(
+            f"{path} is not {name} as it was published: its content has fingerprint "
+            f"{dataset.fingerprint}, not {known.fingerprint}; to fetch the published one, "
+            "delete or rename the file",
+            stacklevel=2,
+        )
+    return dataset
+
+
+def get(
+    name: str, *, sha256: str | None = None, fetch: bool = True, max_bytes: int = MAX_BYTES
+) -> Path:
+    """Make sure that a set is stored on this machine, and return where.
+
+    What is downloaded is parsed before it is kept. A set in `DATASETS` must have the published
+    content, whatever the bytes of its archive; of others the file's hash is noted in the cache and
+    compared at every later use.
+
+    Examples
+    --------
+    >>> from ddgk import io
+    >>> io.get("MUTAG").name  # doctest: +SKIP
+    'MUTAG.zip'
+    """
+    check_name(name)
+    if name in NETWORKS:
+        raise DatasetNotFoundError(
+            f"{name!r} is a single network, not a set; use load_network({name!r})"
+        )
+    sha256 = _checked_hash(sha256)
+    path = find_tu(name)
+    if path is None:
+        return _fetch(name, sha256, fetch, max_bytes)
+    check_hash(path, sha256)
+    return path
+
+
+def is_path(name: str | PathLike[str]) -> bool:
+    """Whether to read this as a path: a known name never is, an existing path or a zip always.
+
+    >>> is_path("MUTAG"), is_path(Path("MUTAG")), is_path("data/MUTAG"), is_path("toy.zip")
+    (False, True, True, True)
+    """
+    if not isinstance(name, str):
+        return True
+    if name in DATASETS or name in NETWORKS:
+        return False
+    return os.path.exists(name) or "/" in name or os.sep in name or name.endswith(".zip")
+
+
+def _fetch(name: str, sha256: str | None, allowed: bool, max_bytes: int) -> Path:
+    # The web libraries are slow to import, and most loads never need them.
+    from ddgk.io.download import UnreachableError, download
+
+    mirror = os.environ.get("DDGK_MIRROR") or COLLECTION
+    url = f"{mirror.rstrip('/')}/{name}.zip"
+    target = cache_folder() / "tu" / f"{name}.zip"
+    try:
+        if not allowed:
+            raise UnreachableError(f"{url}: not tried, since fetch=False")
+        with new_file(target) as path:
+            download(url, path, max_bytes=max_bytes)
+            _check_content(path, name, url, sha256, max_bytes)
+    except UnreachableError as error:
+        raise _not_found(name, error) from error
+    except DownloadError:
+        raise
+    except OSError as error:
+        raise DownloadError(
+            f"cannot write {target} ({error}); set DDGK_CACHE to a folder you may write to"
+        ) from error
+    return target
+
+
+def _check_content(path: Path, name: str, url: str, sha256: str | None, max_bytes: int) -> None:
+    if sha256 is not None and file_hash(path) != sha256.lower():
+        raise DownloadError(
+            f"{url}: what arrived has SHA-256 {file_hash(path)}, not the given {sha256}"
+        )
+    try:
+        # Whether graphs without nodes may be used is not decided here.
+        every = Policies(empty="keep", missing="mask")
+        found = read_tu(path, name=name, policies=every, max_bytes=max_bytes).fingerprint
+    except DatasetError as error:
+        raise DownloadError(f"{url}: what arrived is not a data set ({error})") from error
+    if name in DATASETS and found != DATASETS[name].fingerprint:
+        raise DownloadError(
+            f"{url}: what arrived is not the published {name} (content {found}, "
+            f"not {DATASETS[name].fingerprint}); check DDGK_MIRROR, or get the file by hand"
+        )
+
+
+def _not_found(name: str, reason: DownloadError) -> DatasetNotFoundError | DownloadError:
+    """Of a name nobody knows the likely cause is a typo; of a known one, the connection."""
+    looked = " and ".join(str(folder / "tu") for folder in folders())
+    how = (
+        f"Looked in {looked}, then at {reason}. To use it offline put {name}.zip into the folder "
+        "tu/ of a folder that DDGK_DATA names"
+    )
+    if name in DATASETS:
+        return DownloadError(f"data set {name!r} is not on this machine. {how}")
+    known = [*DATASETS, *NETWORKS, *list_stored()]
+    return DatasetNotFoundError(f"no data set {name!r} here; {suggest(name, known)} {how}")
+
+
+def _checked_hash(sha256: str | None) -> str | None:
+    if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
+        raise ParameterError(f"sha256 must be 64 hexadecimal digits, not {sha256!r}")
+    return sha256

@@ -1,0 +1,109 @@
+from __future__ import annotations
+
+import io
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.io import mmwrite
+
+from ddgk.errors import DatasetError
+from ddgk.graphs import Graph
+from ddgk.io.arrays import read_mtx, read_npy, read_npz
+from ddgk.io.options import Options
+
+PATH = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
+EXPECTED = Graph(3, [(0, 1), (1, 2)], edge_weights=[1, 2])
+
+
+def written(save, *arguments, **named) -> bytes:
+    stream = io.BytesIO()
+    save(stream, *arguments, **named)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.coo_array, lambda m: m.astype(float)])
+def test_matrix_market_comes_back(form):
+    data = written(mmwrite, form(PATH))
+    assert read_mtx(data, "toy.mtx", "toy", Options()) == [EXPECTED]
+    arrows = written(mmwrite, form(np.triu(PATH)))
+    assert read_mtx(arrows, "toy.mtx", "toy", Options())[0].directed
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"%%MatrixMarket matrix coordinate real general\n",
+        b"%%MatrixMarket matrix array real general\n99999 99999\n1\n",
+        b"%%MatrixMarket matrix coordinate real general\n9 9 99999999\n1 1 1\n",
+        b"%%MatrixMarket matrix coordinate real general\n999999999999 999999999999 1\n1 1 1\n",
+        b"%%MatrixMarket matrix coordinate real general\n2 2 1\n5 5 1\n",
+        b"%%MatrixMarket matrix coordinate real general\n2 3 1\n1 2 1\n",
+        b"%%MatrixMarket matrix coordinate real general\n2 2 1\n1 x 1\n",
+        b"%%MatrixMarket vector coordinate real general\n2 2 1\n1 2 1\n",
+    ],
+)
+def test_damaged_matrix_market(data: bytes):
+    with pytest.raises(DatasetError, match=r"toy.mtx"):
+        read_mtx(data, "toy.mtx", "toy", Options())
+
+
+def test_numpy_files_come_back():
+    assert read_npy(written(np.save, PATH), "toy.npy", "toy", Options()) == [EXPECTED]
+    stack = read_npy(written(np.save, np.stack([PATH, PATH])), "toy.npy", "toy", Options())
+    assert [graph.name for graph in stack] == ["toy-0", "toy-1"]
+    both = read_npz(written(np.savez, a=PATH, b=PATH), "toy.npz", "toy", Options())
+    assert [graph.name for graph in both] == ["a", "b"]
+    assert both == [EXPECTED] * 2
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+@pytest.mark.parametrize("kind", ["array", "matrix"])
+def test_sparse_matrices_come_back(form: str, kind: str):
+    matrix = getattr(sparse, f"{form}_{kind}")(PATH)
+    data = written(sparse.save_npz, matrix)
+    assert read_npz(data, "toy.npz", "toy", Options()) == [EXPECTED]
+
+
+class _Bomb:
+    def __reduce__(self):
+        return (pytest.fail, ("something was unpickled",))
+
+
+def test_nothing_is_unpickled():
+    array = np.array([_Bomb(), None], dtype=object)
+    data = written(np.save, array, allow_pickle=True)
+    for damaged in (data, pickle.dumps(_Bomb()), b"\x93NUMPY", b""):
+        with pytest.raises(DatasetError, match=r"toy.npy: not a numpy array"):
+            read_npy(damaged, "toy.npy", "toy", Options())
+
+
+def test_a_header_that_lies_takes_no_memory():
+    data = written(np.save, PATH)
+    lying = data.replace(b"(3, 3)", b"(3, 9" + b"9" * 12 + b")", 1)
+    lying = lying.replace(b" " * 13 + b"\n", b"\n", 1)
+    with pytest.raises(DatasetError, match="size is not what its header states|not a numpy"):
+        read_npy(lying, "toy.npy", "toy", Options())
+
+
+@pytest.mark.parametrize("array", [np.ones(3), np.ones((2, 3)), np.array([["a"]])])
+def test_arrays_that_are_no_adjacency_matrix(array):
+    with pytest.raises((DatasetError, ValueError), match="square|real numbers"):
+        read_npy(written(np.save, array), "toy.npy", "toy", Options())
+
+
+def test_sparse_matrices_that_lie():
+    big = written(
+        np.savez, format=b"csr", shape=(10**12, 10**12), data=[1.0], indices=[0], indptr=[0, 1]
+    )
+    with pytest.raises(DatasetError, match="at most 5000000"):
+        read_npz(big, "toy.npz", "toy", Options())
+    outside = written(
+        np.savez, format=b"csr", shape=(2, 2), data=[1.0], indices=[7], indptr=[0, 1, 1]
+    )
+    with pytest.raises(DatasetError, match="not a sparse matrix"):
+        read_npz(outside, "toy.npz", "toy", Options())
+    with pytest.raises(DatasetError, match="not a zip"):
+        read_npz(b"PK", "toy.npz", "toy", Options())

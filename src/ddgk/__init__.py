@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ddgk import datasets, errors, graphs, kernel, plots
-    from ddgk.alignment import Alignment, GroupAlignment, align
+    from ddgk.alignment import Alignment, AlignmentOptions, GroupAlignment, align, align_many
     from ddgk.estimator import DDGK
     from ddgk.explanation import Explanation
     from ddgk.graphs import Graph, Policies
@@ -22,6 +22,7 @@ __all__ = [
     "DDGK",
     "PRESETS",
     "Alignment",
+    "AlignmentOptions",
     "Explanation",
     "Graph",
     "GroupAlignment",
@@ -29,6 +30,7 @@ __all__ = [
     "Policies",
     "Run",
     "align",
+    "align_many",
     "datasets",
     "errors",
     "graphs",
@@ -41,6 +43,7 @@ _HOME = {
     "DDGK": "ddgk.estimator",
     "PRESETS": "ddgk.method",
     "Alignment": "ddgk.alignment",
+    "AlignmentOptions": "ddgk.alignment",
     "Explanation": "ddgk.explanation",
     "Graph": "ddgk.graphs",
     "GroupAlignment": "ddgk.alignment",
@@ -48,6 +51,7 @@ _HOME = {
     "Policies": "ddgk.graphs",
     "Run": "ddgk.store.run",
     "align": "ddgk.alignment",
+    "align_many": "ddgk.alignment",
     "open_run": "ddgk.store.run",
 }
 

@@ -1,16 +1,18 @@
-"""Which node of one graph corresponds to which of the other: the attention of one pair."""
+"""Which node of one graph corresponds to which of the other: one solver for all sizes."""
 
-from ddgk.alignment.aligning import align
+from ddgk.alignment.aligning import align, align_many
 from ddgk.alignment.communities import GroupAlignment, Grouping, find_communities
+from ddgk.alignment.options import AlignmentOptions
 from ddgk.alignment.orbits import Orbit
-from ddgk.alignment.result import Alignment, Restart
+from ddgk.alignment.result import Alignment
 
 __all__ = [
     "Alignment",
+    "AlignmentOptions",
     "GroupAlignment",
     "Grouping",
     "Orbit",
-    "Restart",
     "align",
+    "align_many",
     "find_communities",
 ]

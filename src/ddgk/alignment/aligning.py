@@ -1,140 +1,102 @@
-"""`align`: from two graphs to an Alignment, start by start until one is perfect."""
+"""`align`: from two graphs to an Alignment; `align_many`: from many pairs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from ddgk.alignment.checking import is_isomorphism
+from ddgk.alignment.checking import is_isomorphism, kept_edges
 from ddgk.alignment.communities import Grouping, GroupsOfBoth, group_both
-from ddgk.alignment.large import align_large
-from ddgk.alignment.learning import Annealing, Learner, Start
-from ddgk.alignment.orbits import colour_classes
-from ddgk.alignment.profiles import Profiler, match_profiles, profile_affinity
-from ddgk.alignment.reconstruction import divergence
-from ddgk.alignment.result import Alignment, Restart, edge_correctness
-from ddgk.alignment.views import Viewer, checked_relations
-from ddgk.attributes import learn_families
-from ddgk.embedding import progress
-from ddgk.encoder import start_seed
-from ddgk.engine import make_engine
-from ddgk.engine.problem import EncoderTraining
-from ddgk.engine.tabu import announce
+from ddgk.alignment.encoding import (
+    Encoded,
+    code_graphs,
+    encode,
+    is_directed,
+    order_nodes,
+    shared_attributes,
+)
+from ddgk.alignment.options import AlignmentOptions
+from ddgk.alignment.result import Alignment
+from ddgk.alignment.search import Scoring, weigh
+from ddgk.alignment.solving import IMPOSSIBLE, Budget, Solution, solve
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph
-from ddgk.method import Method
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Result = TypeVar("Result")
 
-# Shallow and quick, since it is enough to know one source by heart; larger where that fails.
-LADDER = (
-    EncoderTraining(dimension=8, width=32, depth=1, epochs=100, rate=0.1, scores="linear"),
-    EncoderTraining(dimension=16, width=64, depth=1, epochs=200, rate=0.05, scores="linear"),
-    EncoderTraining(dimension=32, width=128, depth=1, epochs=400, rate=0.03, scores="linear"),
-)
-RELATIONS = ("node_to_edges", "heat")
-WAYS = ("attention", "neighbours", "profiles")
-MOST_DENSE = 3000  # nodes; above, nothing may be as large as all pairs of nodes
-PATIENCE = 2.0  # seconds after which a progress bar is shown
-WAVE = 4  # starts that are run side by side, however many threads there are
-
-
-class Orders(NamedTuple):
-    """The canonical order of the nodes of both."""
-
-    target: NDArray[np.int64]
-    source: NDArray[np.int64]
-
-
-class Pair(NamedTuple):
-    """Two graphs, always in this order."""
-
-    target: Graph
-    source: Graph
+LABELS = ("soft", "strict", "ignore")
+SHARPNESS = 2.0  # inverse temperature of confidences, per edge
+WIDTH = 16  # entries of a row of attention
+MOST_ENTRIES = 1_000_000  # of an attention that is returned dense
+LEAST = 1e-6  # attention below is left out
 
 
 def align(
     target: Any,
     source: Any,
     *,
-    restarts: int = 8,
-    relation: str | tuple[str, ...] = RELATIONS,
-    labels: str | tuple[str, ...] = "auto",
-    by: str = "attention",
-    model: Profiler | None = None,
+    labels: str = "soft",
     groups: GroupsOfBoth | None = None,
-    steps: int = 30,
-    noise: float = 0.01,
-    coefficients: float | Mapping[str, float] = 1.0,
-    exhaustive: bool = False,
-    policies: Policies | None = None,
-    engine: str = "auto",
+    max_seconds: float | None = None,
     random_state: int = 0,
-    n_jobs: int = 1,
+    n_jobs: int | None = None,
+    options: AlignmentOptions | None = None,
+    policies: Policies | None = None,
     verbose: bool = False,
 ) -> Alignment:
     """Find which node of the target corresponds to which node of the source.
 
-    Trains an encoder of the source, cools the attention of the target onto what the encoder
-    predicts down to a one-to-one matching, and improves that by exchanging partners. Several starts
-    are tried, each with an encoder of its own; the one that reconstructs the target best is kept. A
-    start whose matching is an isomorphism cannot be improved upon and ends the search.
+    Minimises the squared error of a quadratic assignment, with costs for labels [1]_:
 
-    Where either graph has more than 3,000 nodes, no matrix between all nodes is built and no
-    encoder trained: both graphs are refined together, and where that does not end in an
-    isomorphism, neighbours vote on a short attention (`by="neighbours"`).
+        |A - P B P'|^2 + 2 c sum_i [labels of i and its partner differ]
+
+    over one-to-one matchings P. If refinement of the two graphs finds an isomorphism, that is it.
+    Otherwise the problem is relaxed (the PATH algorithm [2]_ with node features, as in FUGAL [3]_,
+    for graphs up to some thousand nodes; graduated assignment [4]_ on a few candidates a node
+    above), rounded to a matching, and improved by simulated annealing. Restarts end as soon as a
+    matching is proven best.
 
     Parameters
     ----------
     target, source : Graph, or a graph of a library that `ddgk.graphs.as_graph` knows
-    restarts : int
-        How many starts at most.
-    relation : str or tuple of str
-        What is reconstructed, of "node_to_edges", "heat", "closeness"; several at once.
-    labels : "auto", "none" or tuple of str
-        Which of node_labels, edge_labels, attributes steer the match; "auto": those both carry.
-    by : {"attention", "neighbours", "profiles"}
-        "neighbours" is what large graphs are matched by, on graphs of any size; of the parameters
-        below only `model`, `coefficients`, `policies` and `random_state` count. "profiles" trains
-        nothing for the pair: nodes that cost a fitted model's sources alike are matched.
-    model : DDGK, optional
-        A fitted model. For `by="profiles"` it is needed; otherwise its profiles are where the
-        attention starts.
+    labels : {"soft", "strict", "ignore"}
+        Whether different labels cost, exclude a pair, or do not count. "strict" gives the largest
+        common part found: matched nodes have equal labels, and each keeps an edge. Labels that
+        only one of the graphs carries do not count.
     groups : "communities" or pair of groups, optional
-        Learn an attention between groups of nodes together with the one between nodes: groups of
-        the target and of the source, as `Alignment.coarsen` takes them, or those that Louvain's
-        method finds. A third of the starts leaves them out, since groups may mislead.
-    steps : int
-        Of the annealing.
-    noise : float
-        How unevenly attentions start. 0 is the equivariant start: nodes that nothing tells apart
-        keep the same attention, and one start is all there is.
-    coefficients : float or mapping
-        Weight of the labels, for all or by name.
-    exhaustive : bool
-        Run all starts, also after one found an isomorphism: more automorphisms show in `orbits`.
+        Groups of the target's and of the source's nodes, as `Alignment.coarsen` takes them, or
+        those that Louvain's method finds: nodes of a group prefer partners in one group.
+    max_seconds : float, optional
+        Return the best so far after this time, marked by `stopped_early`. Results are
+        reproducible where it does not strike.
+    random_state : int
+        Seed of ties and restarts.
+    n_jobs : int, optional
+        Threads; results do not depend on it. Default 1; -1: one per core.
+    options : AlignmentOptions, optional
+        Costs and step budgets.
     policies : Policies, optional
         For input that is not a simple graph.
-    engine : str
-        What trains the encoder.
-    random_state : int
-        Seed of encoders and starts.
-    n_jobs : int
-        Threads; results do not depend on it.
     verbose : bool
-        Show a progress bar, if it takes more than two seconds.
+        Print a line on stderr every few seconds.
 
     Returns
     -------
     Alignment
+
+    References
+    ----------
+    .. [1] Koopmans, Beckmann. Assignment problems and the location of economic activities. 1957.
+    .. [2] Zaslavskiy, Bach, Vert. A path following algorithm for the graph matching problem. 2009.
+    .. [3] Bommakanti et al. FUGAL: feature-fortified unrestricted graph alignment. 2024.
+    .. [4] Gold, Rangarajan. A graduated assignment algorithm for graph matching. 1996.
 
     Examples
     --------
@@ -144,147 +106,198 @@ def align(
     >>> found = ddgk.align(path, turned.replace(node_names="wxyz"))
     >>> found.matching, found.is_isomorphism
     ({0: 'x', 1: 'z', 2: 'w', 3: 'y'}, True)
+    >>> found
+    Alignment(4 of 4 and 4 nodes matched, 3 of 3 edges kept, isomorphism)
     """
-    _check(restarts, steps, noise, by, model)
-    if groups is not None and (noise == 0 or by != "attention"):
-        raise ParameterError("groups need by='attention' and noise above 0")
+    chosen = AlignmentOptions() if options is None else options
+    _check(labels, max_seconds, random_state)
     kept = Policies() if policies is None else policies
-    pair = Pair(as_graph(target, policies=kept), as_graph(source, policies=kept))
-    method = Method(families=labels, coefficients=coefficients)
-    families = learn_families(pair, method.families)
-    weights = tuple(method.coefficient(family.name) for family in families)
-    viewer = Viewer(checked_relations(relation), families, weights)
-    if by == "neighbours" or max(graph.n_nodes for graph in pair) > MOST_DENSE:
-        _check_large(pair, by, groups, noise)
-        return align_large(*pair, viewer, model, random_state)
-    if by == "profiles":
-        assert model is not None
-        mine, theirs = (model.node_profiles(graph) for graph in pair)
-        return match_profiles(pair.target, pair.source, mine, theirs, viewer.family_names)
-    orders = Orders(viewer.order(pair.target), viewer.order(pair.source))
-    grouped = None if groups is None else group_both(pair.target, pair.source, groups)
-    learner = Learner(
-        viewer.view(pair.target, orders.target),
-        viewer.view(pair.source, orders.source),
-        viewer,
-        Annealing(steps=steps, noise=noise),
-        LADDER,
-        make_engine(engine),
-        colour_classes(pair.target, viewer.family_names)[orders.target] if noise == 0 else None,
-        None if model is None else _affinity(model, pair, orders),
-        None if grouped is None else _codes(grouped, orders),
-    )
-    announce()
-    seed = start_seed(random_state, learner.source.digest)
-
-    def run(place: int) -> tuple[Start, Restart]:
-        start = learner.learn(place, start_seed(seed, str(place)))
-        return start, _judge(start, pair, orders, viewer)
-
-    most = restarts if noise > 0 else 1
-    found: list[tuple[Start, Restart]] = []
-    with progress("Aligning", most, "starts", verbose, patience=PATIENCE) as advance:
-        for wave in _waves(most):
-            found += _run_all(run, wave, n_jobs)
-            advance(len(wave))
-            if not exhaustive and any(restart.is_isomorphism for _, restart in found):
-                break
-    return replace(_best(pair, orders, found, learner), groups=grouped)
+    pair = as_graph(target, policies=kept), as_graph(source, policies=kept)
+    if is_directed(pair[0]) != is_directed(pair[1]):
+        raise ParameterError("one graph is directed and the other is not; give both alike")
+    budget = Budget(max_seconds, verbose)
+    return _align(*pair, labels, groups, budget, random_state, _threads(n_jobs), chosen)
 
 
-def _check(restarts: Any, steps: Any, noise: Any, by: str, model: Profiler | None) -> None:
-    """Refuse what cannot be meant."""
-    for name, value in (("restarts", restarts), ("steps", steps)):
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ParameterError(f"{name} must be a whole number of at least 1, not {value!r}")
-    if not isinstance(noise, int | float) or not 0 <= noise < float("inf"):
-        raise ParameterError(f"noise must be a number of at least 0, not {noise!r}")
-    if by not in WAYS:
-        raise ParameterError(f"by must be one of {', '.join(map(repr, WAYS))}, not {by!r}")
-    if by == "profiles" and model is None:
-        raise ParameterError(
-            "by='profiles' matches the node profiles of a fitted model; give model="
-        )
+def align_many(
+    pairs: Iterable[tuple[Any, Any]], *, n_jobs: int | None = None, **how: Any
+) -> list[Alignment]:
+    """Align many pairs of graphs, in threads; the other parameters are those of `align`.
+
+    Examples
+    --------
+    >>> import ddgk
+    >>> paths = [ddgk.Graph(n, [(i, i + 1) for i in range(n - 1)]) for n in (3, 4, 5)]
+    >>> [found.n_kept_edges for found in ddgk.align_many(zip(paths, paths[1:]))]
+    [2, 3]
+    """
+    listed = list(pairs)
+    threads = _threads(n_jobs)
+    if threads == 1 or len(listed) < 2:
+        return [align(target, source, **how) for target, source in listed]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda pair: align(*pair, **how), listed))
 
 
-def _check_large(pair: Pair, by: str, groups: GroupsOfBoth | None, noise: float) -> None:
-    """Refuse what takes a matrix between all nodes, where graphs are too large for one."""
-    sizes = " and ".join(f"{graph.n_nodes:,}" for graph in pair)
-    why = f"compares all nodes of both graphs, which here are {sizes} (at most {MOST_DENSE:,})"
-    if by == "profiles":
-        raise ParameterError(f"by='profiles' {why}; pass by='neighbours' with the same model")
-    if groups is not None:
-        raise ParameterError(f"groups= {why}; align without, and coarsen what is found")
-    if noise == 0:
-        raise ParameterError(f"the equivariant start, noise=0, {why}; leave noise as it is")
+def _check(labels: str, max_seconds: Any, random_state: Any) -> None:
+    """Validate arguments."""
+    if labels not in LABELS:
+        raise ParameterError(f"labels must be one of {', '.join(map(repr, LABELS))}, not {labels!r}")
+    timed = isinstance(max_seconds, int | float) and not isinstance(max_seconds, bool)
+    if max_seconds is not None and not (timed and max_seconds > 0):
+        raise ParameterError(f"max_seconds must be a number above 0 or None, not {max_seconds!r}")
+    if not isinstance(random_state, int | np.integer) or not 0 <= random_state < 2**32:
+        raise ParameterError(f"random_state must be a whole number from 0 to 2**32 - 1, not {random_state!r}")
 
 
-def _waves(restarts: int) -> Iterator[range]:
-    """Cut starts into waves: the first alone, since it is often enough, then some at a time."""
-    yield range(1)
-    for first in range(1, restarts, WAVE):
-        yield range(first, min(first + WAVE, restarts))
+def _threads(n_jobs: int | None) -> int:
+    if n_jobs is None:
+        return 1
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0 or n_jobs < -1:
+        raise ParameterError(f"n_jobs must be a number of threads, -1 or None, not {n_jobs!r}")
+    return (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
 
 
-def _run_all(run: Callable[[int], Result], places: Sequence[int], n_jobs: int) -> list[Result]:
-    """Run starts, in threads if there is more than one of both."""
-    if n_jobs == 1 or len(places) == 1:
-        return [run(place) for place in places]
-    with ThreadPoolExecutor(n_jobs) as pool:
-        return list(pool.map(run, places))
-
-
-def _affinity(model: Profiler, pair: Pair, orders: Orders) -> Array:
-    """Return how alike the profiles of both graphs' nodes are, in canonical order."""
-    return profile_affinity(
-        model.node_profiles(pair.target)[orders.target],
-        model.node_profiles(pair.source)[orders.source],
-    )
-
-
-def _codes(groupings: tuple[Grouping, Grouping], orders: Orders) -> tuple[Integers, Integers]:
-    """Return the groups of both graphs' nodes, in canonical order."""
-    mine, theirs = groupings
-    return mine.codes[orders.target], theirs.codes[orders.source]
-
-
-def _judge(start: Start, pair: Pair, orders: Orders, viewer: Viewer) -> Restart:
-    """Say what a start is worth, on the graphs themselves and in their node order."""
-    pairs = np.stack([orders.target[start.pairs[:, 0]], orders.source[start.pairs[:, 1]]], axis=1)
-    pairs = pairs[np.argsort(pairs[:, 0])]
-    return Restart(
-        pairs,
-        start.loss,
-        edge_correctness(pair.target, pair.source, pairs),
-        is_isomorphism(pair.target, pair.source, pairs, viewer.family_names),
-    )
-
-
-def _best(
-    pair: Pair, orders: Orders, found: list[tuple[Start, Restart]], learner: Learner
+def _align(
+    target: Graph,
+    source: Graph,
+    labels: str,
+    groups: GroupsOfBoth | None,
+    budget: Budget,
+    seed: int,
+    n_jobs: int,
+    options: AlignmentOptions,
 ) -> Alignment:
-    """Keep the first isomorphism, else the least loss; and say it in the callers' node order."""
+    grouped = None if groups is None else group_both(target, source, groups)
+    used = shared_attributes((target, source), labels)
+    if not target.n_nodes or not source.n_nodes:
+        nothing = np.zeros((0, 2), dtype=np.int64)
+        shape = target.n_nodes, source.n_nodes
+        return Alignment(target, source, nothing, np.zeros(shape), np.zeros(0), used, groups=grouped)
+    codes = code_graphs((target, source), used)
+    orders = order_nodes(codes[0]), order_nodes(codes[1])
+    # In canonical order node 5 of one may be node 5 of the other: ties must not be read off.
+    shuffle = np.random.Generator(np.random.PCG64(int(seed))).permutation(source.n_nodes)
+    encoded = encode(target, source, codes, (orders[0], orders[1][shuffle]), used)
+    exact = False
+    if target.n_nodes == source.n_nodes and target.n_edges == source.n_edges:
+        direct = np.stack(orders, axis=1)
+        exact = is_isomorphism(target, source, direct, used)
+    if exact:
+        partners = np.empty(source.n_nodes, dtype=np.int64)
+        partners[shuffle] = np.arange(source.n_nodes)
+        solution = Solution(partners, 0.0, True, 0)
+    else:
+        inner = None if grouped is None else _group_codes(grouped, encoded)
+        solution = solve(encoded, labels, options, budget, int(seed), n_jobs, inner)
+    return _finish(target, source, encoded, solution, labels, options, budget, grouped)
 
-    def worth(place: int) -> tuple[bool, float, int]:
-        restart = found[place][1]
-        return not restart.is_isomorphism, restart.loss, place
 
-    start, restart = found[min(range(len(found)), key=worth)]
-    attention = np.empty_like(start.attention)
-    attention[np.ix_(orders.target, orders.source)] = start.attention
-    settled = start.attention.copy()  # nodes without a partner keep their attention
-    settled[start.pairs[:, 0]] = 0.0
-    settled[start.pairs[:, 0], start.pairs[:, 1]] = 1.0
-    coefficients = learner.viewer.coefficients
-    return Alignment(
-        pair.target,
-        pair.source,
-        attention,
-        restart.loss,
-        np.array([other.loss for _, other in found]),
-        learner.viewer.family_names,
-        divergence(learner.target, learner.source, start.scores, settled, coefficients),
-        tuple(other for _, other in found),
-        restart.pairs,
-        start.sureness[np.argsort(orders.target[start.pairs[:, 0]])],
+def _group_codes(grouped: tuple[Grouping, Grouping], encoded: Encoded) -> tuple[Integers, Integers]:
+    return grouped[0].codes[encoded.orders[0]], grouped[1].codes[encoded.orders[1]]
+
+
+def _finish(
+    target: Graph,
+    source: Graph,
+    encoded: Encoded,
+    solution: Solution,
+    labels: str,
+    options: AlignmentOptions,
+    budget: Budget,
+    grouped: tuple[Grouping, Grouping] | None,
+) -> Alignment:
+    """Drop pairs that cost more than they keep, and say how sure the others are."""
+    strict = labels == "strict"
+    label_cost = IMPOSSIBLE if strict else options.label_cost
+    partners = solution.partners
+    if solution.n_restarts:
+        partners = drop_pairs(target, source, encoded, partners, label_cost, options)
+    scoring = Scoring(label_cost, 0.0 if strict else options.edge_label_worth, 0.0)
+    columns, values, sureness = weigh(
+        encoded.target, encoded.source, partners, scoring, SHARPNESS, WIDTH
     )
+    matched = np.flatnonzero(partners >= 0)
+    sureness[matched] *= _share_of_isolated(encoded, partners, matched)
+    agree = encoded.target.labels[matched] == encoded.source.labels[partners[matched]]
+    sureness[matched[~agree]] *= 0.5
+    mine, theirs = encoded.orders
+    pairs = np.stack([mine[matched], theirs[partners[matched]]], axis=1)
+    by_target = np.argsort(pairs[:, 0])
+    here, place = np.nonzero((columns >= 0) & (values > LEAST))
+    entries = values[here, place], (mine[here], theirs[columns[here, place]])
+    attention: Any = sparse.csr_array(sparse.coo_array(entries, (target.n_nodes, source.n_nodes)))
+    if target.n_nodes * source.n_nodes <= MOST_ENTRIES:
+        attention = attention.toarray()
+    return Alignment(
+        target,
+        source,
+        np.ascontiguousarray(pairs[by_target], dtype=np.int64),
+        attention,
+        sureness[matched][by_target],
+        encoded.used,
+        options.label_cost,
+        solution.proven,
+        budget.stopped,
+        solution.n_restarts,
+        grouped,
+    )
+
+
+def drop_pairs(
+    target: Graph,
+    source: Graph,
+    encoded: Encoded,
+    partners: Integers,
+    label_cost: float,
+    options: AlignmentOptions,
+) -> Integers:
+    """Leave nodes without partner where that costs less, one round after the other.
+
+    A pair is dropped where unmatched_cost + kept < label_cost [labels differ] + [kept = 0], kept:
+    edges that it keeps. Two nodes without edges count as keeping one.
+    """
+    mine, theirs = encoded.orders
+    place = np.argsort(mine)
+    isolated = (np.diff(encoded.target.starts) == 0, np.diff(encoded.source.starts) == 0)
+    partners = partners.copy()
+    strict_edges = label_cost >= IMPOSSIBLE and "edge_labels" in encoded.used
+    while True:
+        matched = np.flatnonzero(partners >= 0)
+        pairs = np.stack([mine[matched], theirs[partners[matched]]], axis=1)
+        edges = kept_edges(target, source, pairs)
+        if strict_edges:
+            here, there = target.edge_labels or (), source.edge_labels or ()
+            same = [here[t] == there[s] for t, s in edges.tolist()]
+            edges = edges[np.array(same, dtype=bool)]
+        ends = place[target.edges[edges[:, 0]]]
+        if options.connected:
+            partners = _largest_part(partners, ends)
+            ends = ends[(partners[ends] >= 0).all(axis=1)]
+            matched = np.flatnonzero(partners >= 0)
+        kept = np.bincount(ends.ravel(), minlength=len(partners))[matched]
+        kept[isolated[0][matched] & isolated[1][partners[matched]]] = 1
+        differ = encoded.target.labels[matched] != encoded.source.labels[partners[matched]]
+        dropped = options.unmatched_cost + kept < label_cost * differ + (kept == 0)
+        if not dropped.any():
+            return partners
+        partners[matched[dropped]] = -1
+
+
+def _largest_part(partners: Integers, ends: Integers) -> Integers:
+    """Keep the partners of the largest part that kept edges connect."""
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(partners)
+    joined = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), (n, n))
+    parts = connected_components(joined, directed=False)[1]
+    sizes = np.bincount(parts[partners >= 0], minlength=int(parts.max()) + 1)
+    return np.where(parts == int(sizes.argmax()), partners, -1)
+
+
+def _share_of_isolated(encoded: Encoded, partners: Integers, matched: Integers) -> Any:
+    """Return 1, and for nodes without edges 1 over the number of their like in the source."""
+    alone = np.diff(encoded.target.starts)[matched] == 0
+    like = encoded.source.labels[np.diff(encoded.source.starts) == 0]
+    counts = np.bincount(like, minlength=int(encoded.target.labels.max(initial=0)) + 1)
+    return np.where(alone, 1.0 / np.maximum(counts[encoded.target.labels[matched]], 1), 1.0)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ddgk.alignment.encoding import code_graphs, order_nodes
 from ddgk.errors import ParameterError
 from ddgk.graphs.graph import Graph, label_key
-from ddgk.reading import Reader
 
 if TYPE_CHECKING:
     from ddgk.alignment.result import Alignment
@@ -127,11 +127,9 @@ class GroupAlignment:
         return Alignment(
             shrink(self.nodes.target, self.target_groups),
             shrink(self.nodes.source, self.source_groups),
+            self.pairs,
             self.attention,
-            self.nodes.loss,
-            self.nodes.losses,
-            matched=self.pairs,
-            sureness=self.attention[self.pairs[:, 0], self.pairs[:, 1]],
+            self.attention[self.pairs[:, 0], self.pairs[:, 1]],
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -258,7 +256,8 @@ def find_communities(graph: Graph, *, resolution: float = 1.0) -> Grouping:
     """
     import networkx
 
-    order = Reader("node_to_edges", ()).canonical_order(graph)
+    used = () if graph.edge_weights is None else ("edge_weights",)
+    order = order_nodes(code_graphs([graph], used)[0])
     place = np.argsort(order)
     whole = networkx.Graph()
     whole.add_nodes_from(range(graph.n_nodes))

@@ -1,16 +1,16 @@
-"""Which nodes of a target could change places: ties between automorphisms, said and not hidden."""
+"""Which nodes of a target could change places, so that a matching is one of several."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.attributes import learn_families
+from ddgk.alignment.encoding import Codes, code_graphs
 from ddgk.graphs.graph import Graph
-from ddgk.reading import Reader
+from ddgk.symmetry import equitable_partition
 
 Integers = NDArray[np.int64]
 
@@ -19,11 +19,16 @@ Integers = NDArray[np.int64]
 class Orbit:
     """Nodes of the target that refinement cannot tell apart, and what they were matched with.
 
-    nodes: a class of the coarsest equitable partition (1-dimensional Weisfeiler-Leman, labels
-    included), of two nodes at least. A true orbit always lies within one class; a class may hold
-    several. partners: the source nodes they were matched with; any of them may as well be another
-    one's. exchanged: whether automorphisms that were checked edge by edge carry each of the nodes
-    to each other, in which case the class is an orbit.
+    Attributes
+    ----------
+    nodes : tuple
+        A class of the coarsest equitable partition (1-dimensional Weisfeiler-Leman, labels
+        included), of two nodes at least. A true orbit always lies within one class.
+    partners : tuple
+        The source nodes they were matched with; any of them may as well be another one's.
+    exchanged : bool
+        Whether each of the nodes can be swapped with the others and nothing else changes (twins),
+        in which case the class is an orbit.
     """
 
     nodes: tuple[Hashable, ...]
@@ -31,115 +36,43 @@ class Orbit:
     exchanged: bool
 
 
-def colour_classes(graph: Graph, families: Sequence[str]) -> Integers:
-    """Return the class of every node in the coarsest equitable partition, (n_nodes,)."""
-    reader = Reader("node_to_edges", learn_families([graph], tuple(families)))
-    return reader.read(graph, quotient=True).partition.classes
-
-
 def find_orbits(
-    target: Graph,
-    source: Graph,
-    families: Sequence[str],
-    pairs: Integers,
-    isomorphisms: Sequence[Integers],
+    target: Graph, source: Graph, used: Sequence[str], pairs: Integers
 ) -> tuple[Orbit, ...]:
-    """List the classes of two nodes or more, with what was found to be exchanged.
-
-    isomorphisms: matchings that keep everything, (n, 2) each; one after the other's inverse is an
-    automorphism.
-    """
-    classes = colour_classes(target, families)
+    """List the classes of two nodes or more."""
+    if not target.n_nodes:
+        return ()
+    codes = code_graphs([target], used)[0]
+    classes = equitable_partition(codes.colours, codes.arcs).classes
     order = np.argsort(classes, kind="stable")
-    groups = np.split(order, np.cumsum(np.bincount(classes))[:-1])
-    surroundings = _Surroundings(target, families)
-    joined = _Joined(target.n_nodes)
-    for automorphism in _automorphisms(isomorphisms):
-        joined.join(enumerate(automorphism.tolist()))
+    around = _neighbours(codes)
     partner = dict(pairs.tolist())
     found = []
-    for group in groups:
-        if len(group) < 2:
-            continue
-        joined.join(surroundings.twins(group))
+    for group in np.split(order, np.cumsum(np.bincount(classes))[:-1]):
         members = group.tolist()
-        found.append(
-            Orbit(
-                tuple(target.node_names[i] for i in members),
-                tuple(source.node_names[partner[i]] for i in members if i in partner),
-                len({joined.root(i) for i in members}) == 1,
+        if len(members) > 1:
+            first = members[0]
+            twins = all(
+                _others(around, first, node) == _others(around, node, first) for node in members[1:]
             )
-        )
+            found.append(
+                Orbit(
+                    tuple(target.node_names[i] for i in members),
+                    tuple(source.node_names[partner[i]] for i in members if i in partner),
+                    twins,
+                )
+            )
     return tuple(found)
 
 
-def _automorphisms(isomorphisms: Sequence[Integers]) -> Iterable[Integers]:
-    """Compose each isomorphism with the inverse of the first: target nodes to target nodes."""
-    if not isomorphisms:
-        return
-    first = np.empty(len(isomorphisms[0]), dtype=np.int64)
-    first[isomorphisms[0][:, 1]] = isomorphisms[0][:, 0]
-    for pairs in isomorphisms[1:]:
-        image = np.empty(len(pairs), dtype=np.int64)
-        image[pairs[:, 0]] = first[pairs[:, 1]]
-        yield image
+def _neighbours(codes: Codes) -> list[list[tuple[int, int]]]:
+    """Return the head and the code of every arc, by tails."""
+    around: list[list[tuple[int, int]]] = [[] for _ in codes.colours]
+    arcs = zip(*(part.tolist() for part in (codes.arcs.tails, codes.arcs.heads, codes.arcs.codes)), strict=True)
+    for tail, head, code in arcs:
+        around[tail].append((head, code))
+    return around
 
 
-class _Surroundings:
-    """Who is around each node, by which edges, and what the nodes carry."""
-
-    def __init__(self, graph: Graph, families: Sequence[str]) -> None:
-        n_nodes, n_edges = graph.n_nodes, graph.n_edges
-        tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
-        order = np.lexsort((heads, tails))
-        self._starts = np.searchsorted(tails[order], np.arange(n_nodes + 1))
-        self._heads, self._edges = heads[order], order % max(n_edges, 1)
-        self._nodes: list[Sequence[object]] = []
-        self._kinds: list[Sequence[object]] = []
-        if graph.edge_weights is not None:
-            self._kinds.append(graph.edge_weights.tolist())
-        if "edge_labels" in families:
-            self._kinds.append(graph.edge_labels or ())
-        if "node_labels" in families:
-            self._nodes.append(graph.node_labels or ())
-        if "attributes" in families and graph.node_attributes is not None:
-            self._nodes.append([row.tobytes() for row in graph.node_attributes])
-
-    def twins(self, group: Integers) -> Iterable[tuple[int, int]]:
-        """Find nodes whose exchange alone keeps everything, each with the one before it."""
-        for first, second in zip(group[:-1].tolist(), group[1:].tolist(), strict=True):
-            if self._are_twins(first, second):
-                yield first, second
-
-    def _are_twins(self, one: int, other: int) -> bool:
-        alike = all(carried[one] == carried[other] for carried in self._nodes)
-        return alike and self._seen(one, other) == self._seen(other, one)
-
-    def _seen(self, node: int, apart_from: int) -> list[tuple[object, ...]]:
-        """List the neighbours of a node but one, with what their edges carry, ascending."""
-        own = slice(self._starts[node], self._starts[node + 1])
-        return [
-            (head, *(kind[edge] for kind in self._kinds))
-            for head, edge in zip(self._heads[own].tolist(), self._edges[own].tolist(), strict=True)
-            if head != apart_from
-        ]
-
-
-class _Joined:
-    """Sets of nodes that grow together."""
-
-    def __init__(self, n_nodes: int) -> None:
-        self._above = list(range(n_nodes))
-
-    def root(self, node: int) -> int:
-        """Return the node that stands for the set."""
-        while self._above[node] != node:
-            self._above[node] = self._above[self._above[node]]  # halves the way for the next
-            node = self._above[node]
-        return node
-
-    def join(self, pairs: Iterable[tuple[int, int]]) -> None:
-        """Put the two of every pair into one set."""
-        for one, other in pairs:
-            low, high = sorted((self.root(one), self.root(other)))
-            self._above[high] = low
+def _others(around: list[list[tuple[int, int]]], node: int, besides: int) -> list[tuple[int, int]]:
+    return sorted((head, code) for head, code in around[node] if head not in (besides, node))

@@ -1,4 +1,4 @@
-"""What an alignment is: soft attention, a one-to-one matching, and what they are worth."""
+"""What an alignment is: a one-to-one matching, soft attention, and what they are worth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.alignment.checking import induced_edges, is_isomorphism, kept_edges
+from ddgk.alignment.checking import induced_edges, is_isomorphism, kept_edges, labels_agree
 from ddgk.alignment.communities import GroupAlignment, Grouping, Groups, as_plain, coarsen
 from ddgk.alignment.orbits import Orbit, find_orbits
 from ddgk.graphs.graph import Graph
@@ -20,76 +20,46 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Restart:
-    """What one start found.
-
-    Attributes
-    ----------
-    pairs : array of shape (n_matched, 2)
-        Target node, source node.
-    loss : float
-        Of the matching, as the search sees it.
-    edge_correctness : float
-    is_isomorphism : bool
-    """
-
-    pairs: Integers
-    loss: float
-    edge_correctness: float
-    is_isomorphism: bool
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Alignment:
     """How a target's nodes correspond to a source's.
 
     Attributes
     ----------
     target, source : Graph
-    attention : array of shape (n_target_nodes, n_source_nodes)
-        Where each target node attends; rows sum to 1. Between large graphs a sparse array of at
-        most 16 entries a row, and none for nodes without a partner.
-    loss : float
-        Mean squared error with which the matching reconstructs the target's relations and labels
-        from what was learned of the source; 0 is perfect.
-    losses : array of shape (n_restarts,)
-        Of every start that was run; `loss` is that of the one kept.
-    families : tuple of str
-        Which labels and attributes steered the match.
-    divergence : float
-        How much worse, in nats, the target is reconstructed through the matching than the source is
-        by itself (paper eq. 10). 0 for an isomorphism; nan where nothing was trained.
-    restarts : tuple of Restart
-        Every start that was run, in order.
-    matched : array of shape (n_matched, 2), optional
-        The matching as it was found; where it is not given, the attention is matched.
-    sureness : array of shape (n_matched,), optional
-        The confidence in each of these pairs; where it is not given, its attention.
+    pairs : array of shape (n_matched, 2)
+        The one-to-one matching: target node, source node, ascending.
+    attention : array or sparse array of shape (n_target_nodes, n_source_nodes)
+        Where each matched node would go if the others stayed; its rows sum to 1, those of nodes
+        without partner are 0. Sparse where the graphs are large.
+    sureness : array of shape (n_matched,)
+        The confidence in each pair.
+    attributes : tuple of str
+        Which of node_labels, edge_labels, node_attributes, edge_weights steered the match.
+    label_cost : float
+        What a pair with different labels costs, in edges.
+    proven : bool
+        Whether no other matching can keep more: an isomorphism, or all edges and labels of the
+        graph that has fewer edges are kept.
+    stopped_early : bool
+        Whether `max_seconds` or Ctrl-C ended the search: this is the best until then.
+    n_restarts : int
+        Restarts that were run; 0 where refinement found an isomorphism.
     groups : pair of Grouping, optional
-        Of the target's and of the source's nodes, where the attention was learned by groups too.
+        Groups of the target's and of the source's nodes that the match was learned with.
     """
 
     target: Graph
     source: Graph
+    pairs: Integers
     attention: Any
-    loss: float
-    losses: Array
-    families: tuple[str, ...] = ()
-    divergence: float = float("nan")
-    restarts: tuple[Restart, ...] = field(default=(), repr=False)
-    matched: Integers | None = field(default=None, repr=False)
-    sureness: Array | None = field(default=None, repr=False)
-    groups: tuple[Grouping, Grouping] | None = field(default=None, repr=False)
-
-    @cached_property
-    def pairs(self) -> Integers:
-        """Return the one-to-one matching, (n_matched, 2): target node, source node.
-
-        The smaller graph is matched whole; but of large graphs only nodes that something speaks
-        for.
-        """
-        return match_attention(self.attention) if self.matched is None else self.matched
+    sureness: Array
+    attributes: tuple[str, ...] = ()
+    label_cost: float = 1.0
+    proven: bool = False
+    stopped_early: bool = False
+    n_restarts: int = 0
+    groups: tuple[Grouping, Grouping] | None = field(default=None)
 
     @property
     def matching(self) -> dict[Hashable, Hashable]:
@@ -98,35 +68,37 @@ class Alignment:
         return {there[t]: here[s] for t, s in self.pairs.tolist()}
 
     @property
-    def unmatched(self) -> tuple[tuple[Hashable, ...], tuple[Hashable, ...]]:
-        """Return the nodes without a partner, of the target and of the source."""
-        mine, theirs = (
-            tuple(
-                graph.node_names[node]
-                for node in np.setdiff1d(np.arange(graph.n_nodes), self.pairs[:, side]).tolist()
-            )
-            for side, graph in enumerate((self.target, self.source))
-        )
-        return mine, theirs
+    def unmatched_target(self) -> tuple[Hashable, ...]:
+        """Return the target's nodes without a partner."""
+        return _left_out(self.target, self.pairs[:, 0])
+
+    @property
+    def unmatched_source(self) -> tuple[Hashable, ...]:
+        """Return the source's nodes without a partner."""
+        return _left_out(self.source, self.pairs[:, 1])
 
     @property
     def confidence(self) -> dict[Hashable, float]:
         """Return how sure each matched target node's partner is, between 0 and 1.
 
-        The share of its partner when a node is spread over all source nodes by how little the whole
-        matching loses if the node takes that one and whoever had it takes the node's. Two leaves of
-        one node have a half each; a tie that takes more than one exchange shows in `orbits` alone.
+        The share of its partner when a node is spread over other source nodes by how little the
+        whole matching loses if the node takes that one and whoever had it takes the node's. Two
+        leaves of one node have a half each; a tie that takes more than one swap shows in `orbits`
+        alone. It is halved where the labels of the two differ.
         """
         names = self.target.node_names
-        sure = self.sureness
-        if sure is None:
-            sure = self.attention[self.pairs[:, 0], self.pairs[:, 1]]
-        return {names[t]: float(c) for t, c in zip(self.pairs[:, 0], sure, strict=True)}
+        nodes = self.pairs[:, 0].tolist()
+        return {names[t]: float(c) for t, c in zip(nodes, self.sureness, strict=True)}
 
     @cached_property
+    def n_kept_edges(self) -> int:
+        """Number of target edges that the matching maps onto source edges."""
+        return len(kept_edges(self.target, self.source, self.pairs))
+
+    @property
     def edge_correctness(self) -> float:
-        """Return the share of the target's edges that the matching maps onto source edges."""
-        return edge_correctness(self.target, self.source, self.pairs)
+        """Return the share of the target's edges that are mapped onto source edges (EC)."""
+        return self.n_kept_edges / self.target.n_edges if self.target.n_edges else 1.0
 
     @cached_property
     def symmetric_edge_score(self) -> float:
@@ -134,23 +106,36 @@ class Alignment:
 
         S3 = kept / (edges of the target + edges between partners in the source - kept)
         """
-        kept = len(kept_edges(self.target, self.source, self.pairs))
+        kept = self.n_kept_edges
         either = self.target.n_edges + induced_edges(self.source, self.pairs[:, 1]) - kept
         return 1.0 if either == 0 else kept / either
+
+    @cached_property
+    def objective(self) -> float:
+        """Return what the search minimises: edges that either graph has and the other has not.
+
+        Target edges that are lost, source edges between partners that the target does not have,
+        and `label_cost` for every pair with different labels. 0 for an isomorphism.
+        """
+        kept = self.n_kept_edges
+        differing = 0
+        if "node_labels" in self.attributes:
+            differing = int((~labels_agree(self.target, self.source, self.pairs)).sum())
+        gained = induced_edges(self.source, self.pairs[:, 1]) - kept
+        return self.target.n_edges - kept + gained + self.label_cost * differing
 
     @cached_property
     def is_isomorphism(self) -> bool:
         """Check edge by edge whether the matching keeps all edges and non-edges.
 
-        Labels and attributes are checked too, where they steered the match.
+        Labels, attributes and weights are checked too, where they steered the match.
         """
-        return is_isomorphism(self.target, self.source, self.pairs, self.families)
+        return is_isomorphism(self.target, self.source, self.pairs, self.attributes)
 
     @cached_property
     def orbits(self) -> tuple[Orbit, ...]:
         """Return which target nodes could change places, so that the matching is one of several."""
-        exact = [restart.pairs for restart in self.restarts if restart.is_isomorphism]
-        return find_orbits(self.target, self.source, self.families, self.pairs, exact)
+        return find_orbits(self.target, self.source, self.attributes, self.pairs)
 
     def coarsen(
         self, target_groups: Groups | None = None, source_groups: Groups | None = None
@@ -167,8 +152,8 @@ class Alignment:
         Examples
         --------
         >>> import ddgk
-        >>> graph = ddgk.datasets.barbell()
-        >>> found = ddgk.align(graph, graph).coarsen("aaaaabbbbb")
+        >>> path = ddgk.Graph(4, [(0, 1), (1, 2), (2, 3)], node_labels="wxyz")
+        >>> found = ddgk.align(path, path).coarsen("aabb")
         >>> found.target_groups.names, found.attention.sum(axis=1).round(3).tolist()
         (('a', 'b'), [1.0, 1.0])
         """
@@ -178,27 +163,15 @@ class Alignment:
         """Return the same with the source's nodes renumbered: new node i is old ``order[i]``."""
         place = np.empty(len(order), dtype=np.int64)
         place[order] = np.arange(len(order))
-
-        def moved(pairs: Integers) -> Integers:
-            return np.stack([pairs[:, 0], place[pairs[:, 1]]], axis=1)
-
-        restarts = tuple(
-            Restart(**{**vars(restart), "pairs": moved(restart.pairs)}) for restart in self.restarts
-        )
-        return Alignment(
-            self.target,
-            self.source.permuted(order),
-            self.attention[:, order],
-            self.loss,
-            self.losses,
-            self.families,
-            self.divergence,
-            restarts,
-            moved(self.pairs),
-            self.sureness,
-            None
-            if self.groups is None
-            else (self.groups[0], replace(self.groups[1], codes=self.groups[1].codes[order])),
+        groups = self.groups
+        if groups is not None:
+            groups = groups[0], replace(groups[1], codes=groups[1].codes[order])
+        return replace(
+            self,
+            source=self.source.permuted(order),
+            pairs=np.stack([self.pairs[:, 0], place[self.pairs[:, 1]]], axis=1),
+            attention=self.attention[:, order],
+            groups=groups,
         )
 
     def as_json(self) -> dict[str, Any]:
@@ -207,15 +180,18 @@ class Alignment:
         return {
             "target": self.target.name,
             "source": self.source.name,
-            "loss": self.loss,
-            "divergence": None if np.isnan(self.divergence) else self.divergence,
+            "objective": self.objective,
             "edge_correctness": self.edge_correctness,
             "symmetric_edge_score": self.symmetric_edge_score,
             "is_isomorphism": self.is_isomorphism,
+            "proven": self.proven,
+            "stopped_early": self.stopped_early,
             "matching": [
                 {"target": as_plain(t), "source": as_plain(s), "confidence": confidence[t]}
                 for t, s in self.matching.items()
             ],
+            "unmatched_target": [as_plain(node) for node in self.unmatched_target],
+            "unmatched_source": [as_plain(node) for node in self.unmatched_source],
             "orbits": [
                 {
                     "nodes": [as_plain(node) for node in orbit.nodes],
@@ -224,16 +200,26 @@ class Alignment:
                 }
                 for orbit in self.orbits
             ],
-            "restarts": [
-                {
-                    "loss": restart.loss,
-                    "edge_correctness": restart.edge_correctness,
-                    "is_isomorphism": restart.is_isomorphism,
-                }
-                for restart in self.restarts
-            ],
             "attention": _attention_as_json(self.attention),
         }
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{len(self.pairs)} of {self.target.n_nodes} and {self.source.n_nodes} nodes matched",
+            f"{self.n_kept_edges} of {self.target.n_edges} edges kept",
+        ]
+        if self.is_isomorphism:
+            parts.append("isomorphism")
+        elif self.proven:
+            parts.append("proven best")
+        if self.stopped_early:
+            parts.append("stopped early")
+        return f"Alignment({', '.join(parts)})"
+
+
+def _left_out(graph: Graph, matched: Integers) -> tuple[Hashable, ...]:
+    left = np.setdiff1d(np.arange(graph.n_nodes), matched)
+    return tuple(graph.node_names[node] for node in left.tolist())
 
 
 def _attention_as_json(attention: Any) -> Any:
@@ -246,21 +232,3 @@ def _attention_as_json(attention: Any) -> Any:
         "source": entries.col.tolist(),
         "value": entries.data.tolist(),
     }
-
-
-def match_attention(attention: Array) -> Integers:
-    """Match nodes one to one, so that the attention they pay each other adds up to the most.
-
-    Returns (n_matched, 2): target node, source node.
-    """
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(attention, maximize=True)
-    return np.stack([rows, columns], axis=1).astype(np.int64)
-
-
-def edge_correctness(target: Graph, source: Graph, pairs: Integers) -> float:
-    """Return the share of the target's edges that a matching maps onto source edges."""
-    if target.n_edges == 0:
-        return 1.0
-    return len(kept_edges(target, source, pairs)) / target.n_edges

@@ -1,0 +1,298 @@
+"""Local search on a matching, and how sure each of its pairs is; numbers only.
+
+What is maximised over one-to-one partners p is
+
+    sum over target edges (i, k) of s(i k, p_i p_k) - 1/2 edges between partners (if sizes differ)
+        - sum over i of label_cost [labels of i and p_i differ]
+
+s is 1 where an edge falls on an equal edge, 0 where it falls on none, and between where labels or
+weights of the two differ. Up to constants it is minus half the squared error |A - P B P'|^2: a
+quadratic assignment. Simulated annealing proposes swaps that keep an edge for sure, and prices
+them by the arcs of the nodes that move, not by n.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.alignment.encoding import Network
+from ddgk.compiling import compiled
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MOST_ASKED = 200  # of the neighbours of a hub so many are candidates
+FREE = -1
+
+
+class Scoring(NamedTuple):
+    """What a matching is worth.
+
+    label_cost: of a pair whose labels differ, in edges. other_label: the worth of an edge on one of
+    another label. induced: weight of edges between partners.
+    """
+
+    label_cost: float
+    other_label: float
+    induced: float
+
+
+@compiled
+def similarity(one: Network, arc: int, other: Network, node: int, head: int, soft: float) -> float:
+    """Return how well an arc of one graph fits the best arc from node to head in the other."""
+    low, high = other.starts[node], other.starts[node + 1]
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if other.heads[middle] < head:
+            low = middle + 1
+        else:
+            high = middle
+    best = 0.0
+    while low < end and other.heads[low] == head:
+        mine, theirs = one.weights[arc], other.weights[low]
+        fit = 1.0
+        if mine != theirs:
+            larger = max(abs(mine), abs(theirs))
+            fit = max(0.0, 1.0 - abs(mine - theirs) / larger)
+        if one.kinds[arc] != other.kinds[low]:
+            fit *= soft if (one.kinds[arc] - other.kinds[low]) % 2 == 0 else 0.0
+        best = max(best, fit)
+        low += 1
+    return best
+
+
+@compiled
+def _worth(
+    small: Network, large: Network, partners: Integers, node: int, at: int, besides: int, soft: float
+) -> float:
+    """Return how well the arcs of a node are kept if it stands at `at`, but for one neighbour."""
+    total = 0.0
+    for arc in range(small.starts[node], small.starts[node + 1]):
+        near = small.heads[arc]
+        if near == besides:
+            continue
+        image = at if near == node else partners[near]
+        if image >= 0:
+            total += similarity(small, arc, large, at, image, soft)
+    return total
+
+
+@compiled
+def pair_costs(small: Network, large: Network, node: int, at: int, scoring: Scoring) -> float:
+    """Return what a pair costs by itself."""
+    return 0.0 if small.labels[node] == large.labels[at] else scoring.label_cost
+
+
+@compiled
+def _crowd(large: Network, holders: Integers, at: int, besides: int) -> int:
+    """Count the arcs from a node to others that are somebody's partner."""
+    count = 0
+    for arc in range(large.starts[at], large.starts[at + 1]):
+        head = large.heads[arc]
+        if head != besides and (holders[head] >= 0 or head == at):
+            count += 1
+    return count
+
+
+@compiled
+def total_worth(small: Network, large: Network, partners: Integers, scoring: Scoring) -> float:
+    """Return what is maximised, of a whole matching."""
+    holders = np.full(len(large.starts) - 1, FREE)
+    for node in range(len(partners)):
+        if partners[node] >= 0:
+            holders[partners[node]] = node
+    total = 0.0
+    for node in range(len(partners)):
+        at = partners[node]
+        if at >= 0:
+            total += 0.5 * _worth(small, large, partners, node, at, FREE, scoring.other_label)
+            total -= 0.5 * scoring.induced * _crowd(large, holders, at, FREE)
+            total -= pair_costs(small, large, node, at, scoring)
+    return total
+
+
+@compiled
+def anneal(
+    small: Network,
+    large: Network,
+    partners: Integers,
+    scoring: Scoring,
+    steps: int,
+    temperatures: tuple[float, float],
+    state: np.uint64,
+    enough: float,
+) -> tuple[Integers, float, np.uint64]:
+    """Swap partners at falling temperature; return the best matching met, its gain, the state.
+
+    partners: changed in place, of every node of the graph with fewer. enough: a gain that ends it.
+    """
+    n = len(partners)
+    holders = np.full(len(large.starts) - 1, FREE)
+    for node in range(n):
+        holders[partners[node]] = node
+    best = partners.copy()
+    value, top = 0.0, 0.0
+    temperature = temperatures[0]
+    cooling = (temperatures[1] / temperatures[0]) ** (1.0 / max(steps, 1))
+    soft = scoring.other_label
+    multiplier, increment = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
+    for _ in range(steps):
+        temperature *= cooling
+        state = state * multiplier + increment
+        node = np.int64((state >> np.uint64(33)) % np.uint64(n))
+        state = state * multiplier + increment
+        drawn = np.int64(state >> np.uint64(33))
+        degree = small.starts[node + 1] - small.starts[node]
+        to = FREE
+        if degree > 0:
+            image = partners[small.heads[small.starts[node] + drawn % degree]]
+            width = large.starts[image + 1] - large.starts[image]
+            if width > 0:
+                state = state * multiplier + increment
+                drawn = np.int64(state >> np.uint64(33))
+                to = large.heads[large.starts[image] + drawn % width]
+        if to == FREE:
+            to = drawn % len(holders)
+        given = partners[node]
+        if to == given:
+            continue
+        other = holders[to]
+        gain = _worth(small, large, partners, node, to, other, soft)
+        gain -= _worth(small, large, partners, node, given, other, soft)
+        gain += pair_costs(small, large, node, given, scoring)
+        gain -= pair_costs(small, large, node, to, scoring)
+        if other >= 0:
+            gain += _worth(small, large, partners, other, given, node, soft)
+            gain -= _worth(small, large, partners, other, to, node, soft)
+            gain += pair_costs(small, large, other, to, scoring)
+            gain -= pair_costs(small, large, other, given, scoring)
+            gain += _between(small, large, node, other, to, given, soft)  # it may turn around
+            gain -= _between(small, large, node, other, given, to, soft)
+        elif scoring.induced > 0.0:
+            gain += scoring.induced * _crowd(large, holders, given, FREE)
+            gain -= scoring.induced * _crowd(large, holders, to, given)
+        if gain < 0.0:
+            state = state * multiplier + increment
+            chance = float(state >> np.uint64(33)) / 2147483648.0
+            if chance >= np.exp(gain / temperature):
+                continue
+        partners[node] = to
+        holders[to] = node
+        holders[given] = other
+        if other >= 0:
+            partners[other] = given
+        value += gain
+        if value > top + 1e-9:
+            top = value
+            best[:] = partners
+            if top >= enough - 1e-9:
+                break
+    return best, top, state
+
+
+@compiled
+def _between(
+    small: Network, large: Network, node: int, other: int, at: int, there: int, soft: float
+) -> float:
+    """Return how well the arcs from one node to another are kept."""
+    total = 0.0
+    for arc in range(small.starts[node], small.starts[node + 1]):
+        if small.heads[arc] == other:
+            total += similarity(small, arc, large, at, there, soft)
+    return total
+
+
+@compiled
+def weigh(
+    target: Network,
+    source: Network,
+    partners: Integers,
+    scoring: Scoring,
+    sharpness: float,
+    width: int,
+) -> tuple[Integers, Array, Array]:
+    """Say where each matched node would go if the rest stayed, and how sure its partner is.
+
+        1 / sum_j exp(-beta d_ij),  d_ij: how many more edges of i and j are lost if i takes j
+
+    Whoever had j takes i's. j: neighbours of partners of neighbours of i. Returns candidates and
+    their shares, (n, width) each, and the sureness, (n,).
+    """
+    n, n_source = len(target.starts) - 1, len(source.starts) - 1
+    columns = np.full((n, width), -1, dtype=np.int64)
+    values = np.zeros((n, width))
+    sureness = np.zeros(n)
+    holders = np.full(n_source, FREE)
+    for node in range(n):
+        if partners[node] >= 0:
+            holders[partners[node]] = node
+    listed = np.empty(n_source, dtype=np.int64)
+    seen = np.full(n_source, -1, dtype=np.int64)
+    soft = scoring.other_label
+    for node in range(n):
+        partner = partners[node]
+        if partner < 0:
+            continue
+        best = np.full(width, -np.inf)
+        keep_best(best, columns[node], 0.0, partner)
+        total, n_listed = 1.0, 0
+        seen[partner] = node
+        for arc in range(target.starts[node], target.starts[node + 1]):
+            image = partners[target.heads[arc]]
+            if image < 0:
+                continue
+            first, last = source.starts[image], source.starts[image + 1]
+            for back in range(first, min(last, first + MOST_ASKED)):
+                to = source.heads[back]
+                if seen[to] != node:
+                    seen[to] = node
+                    listed[n_listed] = to
+                    n_listed += 1
+        degree = source.starts[partner + 1] - source.starts[partner]
+        own = _worth(target, source, partners, node, partner, FREE, soft)
+        own -= pair_costs(target, source, node, partner, scoring)
+        for place in range(n_listed):
+            to = listed[place]
+            other = holders[to]
+            gained = _worth(target, source, partners, node, to, other, soft)
+            if other >= 0:
+                gained += _between(target, source, node, other, to, partner, soft)
+            gained -= pair_costs(target, source, node, to, scoring) + own
+            lost = source.starts[to + 1] - source.starts[to] - degree - 2.0 * gained
+            score = -max(lost, 0.0)
+            total += np.exp(sharpness * score)
+            keep_best(best, columns[node], score, to)
+        shares(best, columns[node], values[node], sharpness)
+        sureness[node] = 1.0 / total
+    return columns, values, sureness
+
+
+@compiled
+def keep_best(best: Array, columns: Integers, score: float, other: int) -> None:
+    """Enter a candidate into a short list, best first."""
+    place = len(best) - 1
+    if score <= best[place]:
+        return
+    while place > 0 and best[place - 1] < score:
+        best[place] = best[place - 1]
+        columns[place] = columns[place - 1]
+        place -= 1
+    best[place] = score
+    columns[place] = other
+
+
+@compiled
+def shares(best: Array, columns: Integers, values: Array, sharpness: float) -> None:
+    """Turn scores into shares that sum to 1."""
+    total = 0.0
+    for place in range(len(best)):
+        if columns[place] >= 0:
+            values[place] = np.exp(sharpness * (best[place] - best[0]))
+            total += values[place]
+    if total > 0:
+        for place in range(len(best)):
+            values[place] /= total

@@ -1,0 +1,192 @@
+"""From two encoded graphs to the best matching found: relax, round, search, restart."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.alignment.encoding import Encoded, Network
+from ddgk.alignment.options import AlignmentOptions
+from ddgk.alignment.relaxation import feature_costs, relax
+from ddgk.alignment.search import Scoring, anneal, total_worth
+from ddgk.alignment.voting import complete, match_by_votes
+from ddgk.hashing import scramble
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+CHUNK = 1 << 20  # search steps between two looks at the clock
+TEMPERATURES = (0.3, 0.05)  # of the search, in edges
+RESTART_ENTRIES = 300_000  # pairs of nodes that another restart is worth
+PATIENCE = 3  # restarts without improvement that end the search
+NOISE = (0.5, 0.25, 1.0)  # standard deviations of random costs, restart by restart
+IMPOSSIBLE = 1e3  # the cost of a pair that labels="strict" excludes, in edges
+EVERY = 3.0  # seconds between two lines of progress
+
+
+@dataclass
+class Budget:
+    """A ceiling on seconds, and Ctrl-C: whichever comes first ends every loop."""
+
+    max_seconds: float | None = None
+    verbose: bool = False
+    stopped: bool = False
+    began: float = field(default_factory=perf_counter)
+    told: float = field(default_factory=perf_counter)
+    doing: str = ""
+
+    def go_on(self) -> bool:
+        """Say whether there is time left; tell who watches what is being done."""
+        now = perf_counter()
+        if self.max_seconds is not None and now - self.began > self.max_seconds:
+            self.stopped = True
+        if self.verbose and now - self.told > EVERY:
+            self.told = now
+            text = f"ddgk: aligning, {self.doing}, {now - self.began:.0f} s"
+            print(text, file=sys.stderr, flush=True)  # noqa: T201
+        return not self.stopped
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best matching found.
+
+    partners: place among the source's nodes, or -1, (n_target,). worth: what was maximised.
+    proven: whether nothing can be worth more. n_restarts: how many were run.
+    """
+
+    partners: Integers
+    worth: float
+    proven: bool
+    n_restarts: int
+
+
+def solve(
+    encoded: Encoded,
+    labels: str,
+    options: AlignmentOptions,
+    budget: Budget,
+    seed: int,
+    n_jobs: int = 1,
+    groups: tuple[Integers, Integers] | None = None,
+) -> Solution:
+    """Match the graph with fewer nodes into the other; Ctrl-C returns the best so far."""
+    small, large = encoded.target, encoded.source
+    turned = small.n_nodes > large.n_nodes
+    if turned:
+        small, large = large, small
+        groups = None if groups is None else (groups[1], groups[0])
+    scoring = Scoring(
+        IMPOSSIBLE if labels == "strict" else options.label_cost,
+        0.0 if labels == "strict" else options.edge_label_worth,
+        0.0 if small.n_nodes == large.n_nodes else 0.5,
+    )
+    best, worth, count = np.full(small.n_nodes, -1, dtype=np.int64), -np.inf, 0
+    n_edges = min(len(small.heads), len(large.heads)) / 2
+    bound = n_edges * (1.0 - scoring.induced)
+    rounds = min(options.max_restarts, 1 + RESTART_ENTRIES // (small.n_nodes * large.n_nodes))
+    idle = 0
+    try:
+        for count in range(1, rounds + 1):
+            budget.doing = f"restart {count} of at most {rounds}"
+            partners = _start(small, large, scoring, options, budget, (seed, count), n_jobs, groups)
+            partners = _search(small, large, scoring, partners, options, budget, bound, (seed, count))
+            value = total_worth(small, large, partners, scoring)
+            idle = 0 if value > worth + 1e-9 else idle + 1
+            if value > worth + 1e-9:
+                best, worth = partners, value
+            if worth >= bound - 1e-9 or idle >= PATIENCE or not budget.go_on():
+                break
+    except KeyboardInterrupt:
+        budget.stopped = True
+        if worth == -np.inf:
+            best = complete(best, small, large)
+            worth = total_worth(small, large, best, scoring)
+    partners = _inverse(best, large.n_nodes) if turned else best
+    return Solution(partners, worth, worth >= bound - 1e-9, count)
+
+
+def _start(
+    small: Network,
+    large: Network,
+    scoring: Scoring,
+    options: AlignmentOptions,
+    budget: Budget,
+    stream: tuple[int, int],
+    n_jobs: int,
+    groups: tuple[Integers, Integers] | None,
+) -> Integers:
+    """Return a first matching, by dense relaxation or, of large graphs, by votes."""
+    if small.n_nodes * large.n_nodes > options.max_dense**2:
+        found = match_by_votes(
+            small, large, scoring, options.candidates, options.iterations // 2, budget.go_on
+        )
+        return complete(found, small, large)
+    from scipy.optimize import linear_sum_assignment
+
+    costs = feature_costs(small, large, 2.0 * min(scoring.label_cost, 20.0))
+    if stream[1] > 1:
+        generator = np.random.Generator(np.random.PCG64(list(stream)))
+        level = NOISE[stream[1] % len(NOISE)]
+        costs += level * generator.standard_normal(costs.shape, dtype=np.float32)
+    # A third of the restarts leaves groups out, since groups may mislead.
+    regroup = None if groups is None or stream[1] % 3 == 0 else _regrouping(*groups)
+    soft = relax(small, large, costs, options.iterations, budget.go_on, n_jobs, regroup)
+    return linear_sum_assignment(soft, maximize=True)[1].astype(np.int64)
+
+
+def _regrouping(mine: Integers, theirs: Integers) -> Callable[[Any], Any]:
+    """Return what it costs to leave the group that most of a node's group attends."""
+    here = np.eye(int(mine.max()) + 1, dtype=np.float32)[mine]
+    there = np.eye(int(theirs.max()) + 1, dtype=np.float32)[theirs]
+
+    def regroup(matching: Any) -> Any:
+        between = here.T @ matching @ there
+        between /= np.maximum(between.max(axis=1, keepdims=True), 1e-12)
+        return (here @ (1.0 - between)) @ there.T
+
+    return regroup
+
+
+def _search(
+    small: Network,
+    large: Network,
+    scoring: Scoring,
+    partners: Integers,
+    options: AlignmentOptions,
+    budget: Budget,
+    bound: float,
+    stream: tuple[int, int],
+) -> Integers:
+    """Anneal in chunks of a fixed number of steps, so that the clock decides nothing else."""
+    steps = options.search_steps * small.n_nodes
+    state = np.uint64(scramble(np.array([stream[0] * 4096 + stream[1]], dtype=np.uint64))[0])
+    best, worth = partners, total_worth(small, large, partners, scoring)
+    bounds = [*range(0, steps, CHUNK), steps]
+    ratio = TEMPERATURES[1] / TEMPERATURES[0]
+    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+        if worth >= bound - 1e-9 or not budget.go_on():
+            break
+        pair = TEMPERATURES[0] * ratio ** (first / steps), TEMPERATURES[0] * ratio ** (last / steps)
+        partners = partners.copy()
+        before = total_worth(small, large, partners, scoring)
+        found, gain, state = anneal(
+            small, large, partners, scoring, last - first, pair, state, bound - before
+        )
+        state = np.uint64(state)
+        if before + gain > worth + 1e-9:
+            best, worth = found, before + gain
+    return best
+
+
+def _inverse(partners: Integers, n_large: int) -> Integers:
+    turned = np.full(n_large, -1, dtype=np.int64)
+    matched = np.flatnonzero(partners >= 0)
+    turned[partners[matched]] = matched
+    return turned

@@ -1,0 +1,272 @@
+"""Matching two large graphs by a few candidates a node, annealed by votes of neighbours.
+
+Neighbours vote: i may well be j where neighbours of i attend neighbours of j. That is the gradient
+of the squared error |A - P B P'|^2, kept to a few entries a row (graduated assignment):
+
+    V[i, j] = sum over arcs i -> a, b -> j of one kind of P[a, b]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.alignment.encoding import Network
+from ddgk.alignment.search import MOST_ASKED, Scoring, keep_best, pair_costs, shares
+from ddgk.compiling import compiled
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+LEAST_SHARE = 1e-3  # attention below is not passed on
+EPSILON = 3.0  # how much farther than the nearest a candidate may be that is looked for
+FIRST, LAST = 0.5, 4.0  # inverse temperatures
+ROUNDS = 2  # of balancing columns and rows
+POLISH = 60  # rounds at most in which only matched neighbours vote
+FEATURES = 0.25  # weight of features beside votes
+SETTLED = 0.999  # share of nodes that stay with their first choice when annealing may end
+
+
+class Rows(NamedTuple):
+    """A few entries of a matrix in every row.
+
+    columns: (n, k) places among the other graph's nodes, -1 where there is none. values: (same).
+    """
+
+    columns: Integers
+    values: Array
+
+
+def match_by_votes(
+    target: Network,
+    source: Network,
+    scoring: Scoring,
+    width: int,
+    steps: int,
+    go_on: Callable[[], bool],
+) -> Integers:
+    """Return partners, (n_target,), or -1 where no candidate is left."""
+    weight = np.sqrt(FEATURES / target.features.shape[1])
+    mine, theirs = (
+        network._replace(features=weight * network.features) for network in (target, source)
+    )
+    turned = int((source.kinds & 1).any())
+    rows = nearest(target.features, source.features, width)
+    for beta in np.geomspace(FIRST, LAST, steps):
+        if not go_on():
+            break
+        balance(rows, source.n_nodes, ROUNDS)
+        before, rows = rows, vote(mine, theirs, rows, scoring.label_cost, float(beta), turned)
+        if (before.columns[:, 0] == rows.columns[:, 0]).mean() > SETTLED:
+            break
+    balance(rows, source.n_nodes, ROUNDS)
+    partners = match_rows(rows, source.n_nodes)
+    best, most = partners, count_kept(target, source, partners)
+    for _ in range(POLISH):
+        if not go_on():
+            break
+        rows = vote(mine, theirs, _settled(partners, width), scoring.label_cost, 1.0, turned)
+        partners = match_rows(rows, source.n_nodes)
+        kept = count_kept(target, source, partners)
+        if kept <= most:
+            break
+        best, most = partners, kept
+    return best
+
+
+def nearest(mine: Array, theirs: Array, width: int) -> Rows:
+    """Attend nodes of similar features; one stands for all with the same features."""
+    from scipy.spatial import cKDTree
+
+    distinct, owner = np.unique(mine, axis=0, return_inverse=True)
+    others, first = np.unique(theirs, axis=0, return_index=True)
+    k = min(width, len(others))
+    tree = cKDTree(others, balanced_tree=False, compact_nodes=False)
+    distances, places = tree.query(distinct, k=k, eps=EPSILON)
+    distances, places = distances.reshape(-1, k), places.reshape(-1, k)
+    columns = np.full((len(mine), width), -1, dtype=np.int64)
+    values = np.zeros((len(mine), width))
+    columns[:, :k] = first[places][owner.reshape(-1)]
+    gaps = distances**2 - distances[:, :1] ** 2
+    given = np.exp(-gaps / max(float(gaps.mean()), 1e-12))
+    values[:, :k] = (given / given.sum(axis=1, keepdims=True))[owner.reshape(-1)]
+    return Rows(columns, values)
+
+
+def match_rows(rows: Rows, n_source: int) -> Integers:
+    """Match the largest entries first, (n,), or -1; nodes stand in a random order, so ties do."""
+    return match_in_turn(np.argsort(-rows.values.ravel(), kind="stable"), rows, n_source)
+
+
+def complete(partners: Integers, target: Network, source: Network) -> Integers:
+    """Give nodes without a partner one of those left, by degree and label; for the search."""
+    alone = np.flatnonzero(partners < 0)
+    left = np.setdiff1d(np.arange(source.n_nodes), partners)
+    order = [
+        np.lexsort((np.diff(network.starts)[nodes], network.labels[nodes]))
+        for network, nodes in ((target, alone), (source, left))
+    ]
+    n = min(len(alone), len(left))
+    whole = partners.copy()
+    whole[alone[order[0]][:n]] = left[order[1]][:n]
+    return whole
+
+
+def count_kept(target: Network, source: Network, partners: Integers) -> int:
+    """Count the arcs of the target that fall on arcs of the source."""
+    n = source.n_nodes
+    tails = np.repeat(np.arange(target.n_nodes), np.diff(target.starts))
+    theirs = np.repeat(np.arange(n), np.diff(source.starts)) * n + source.heads
+    matched = (partners[tails] >= 0) & (partners[target.heads] >= 0)
+    images = partners[tails[matched]] * n + partners[target.heads[matched]]
+    if not len(theirs):
+        return 0
+    places = np.minimum(np.searchsorted(theirs, images), len(theirs) - 1)
+    return int((theirs[places] == images).sum())
+
+
+def _settled(partners: Integers, width: int) -> Rows:
+    columns = np.full((len(partners), width), -1, dtype=np.int64)
+    values = np.zeros((len(partners), width))
+    columns[:, 0] = partners
+    values[:, 0] = partners >= 0
+    return Rows(columns, values)
+
+
+@compiled
+def count_triangles(starts: Integers, heads: Integers) -> Integers:
+    """Count the triangles at every node, (n,), each at its node of least degree."""
+    n_nodes = len(starts) - 1
+    found = np.zeros(n_nodes, dtype=np.int64)
+    seen = np.full(n_nodes, -1, dtype=np.int64)
+    ranks = np.empty(n_nodes, dtype=np.int64)
+    ranks[np.argsort(np.diff(starts), kind="mergesort")] = np.arange(n_nodes)
+    for node in range(n_nodes):
+        for arc in range(starts[node], starts[node + 1]):
+            if ranks[heads[arc]] > ranks[node]:
+                seen[heads[arc]] = node
+        for arc in range(starts[node], starts[node + 1]):
+            near = heads[arc]
+            if ranks[near] <= ranks[node]:
+                continue
+            for other in range(starts[near], starts[near + 1]):
+                far = heads[other]
+                if ranks[far] > ranks[near] and seen[far] == node:
+                    found[node] += 1
+                    found[near] += 1
+                    found[far] += 1
+    return found
+
+
+@compiled
+def vote(
+    target: Network, source: Network, rows: Rows, label_cost: float, beta: float, turned: int
+) -> Rows:
+    """Let neighbours vote once: the best candidates of every node, and its new attention.
+
+        P[i, j] ~ exp(-beta (U[i, j] - 2 V[i, j]))
+
+    turned: 1 for directed graphs, whose arcs are of the reverse kind seen from the other end.
+    """
+    width = rows.columns.shape[1]
+    columns = np.full_like(rows.columns, -1)
+    values = np.zeros_like(rows.values)
+    n_source = len(source.starts) - 1
+    votes = np.zeros(n_source)
+    asked = np.zeros(n_source, dtype=np.bool_)
+    listed = np.empty(n_source, dtype=np.int64)
+    labels = Scoring(label_cost, 0.0, 0.0)
+    for node in range(len(target.starts) - 1):
+        n_listed = _poll(target, source, rows, node, votes, asked, listed, turned)
+        best = np.full(width, -np.inf)
+        for place in range(n_listed):
+            other = listed[place]
+            most = 2.0 * votes[other]
+            votes[other] = 0.0
+            asked[other] = False
+            if most > best[width - 1]:  # costs are not negative, so others need not be priced
+                score = most - 2.0 * pair_costs(target, source, node, other, labels)
+                for column in range(target.features.shape[1]):
+                    gap = target.features[node, column] - source.features[other, column]
+                    score -= gap * gap
+                keep_best(best, columns[node], score, other)
+        shares(best, columns[node], values[node], beta)
+    return Rows(columns, values)
+
+
+@compiled
+def _poll(
+    target: Network,
+    source: Network,
+    rows: Rows,
+    node: int,
+    votes: Array,
+    asked: NDArray[np.bool_],
+    listed: Integers,
+    turned: int,
+) -> int:
+    """Collect the votes of a node's neighbours; whom it attends now is listed with none, too."""
+    n_listed = 0
+    for place in range(rows.columns.shape[1]):
+        other = rows.columns[node, place]
+        if other >= 0:
+            asked[other] = True
+            listed[n_listed] = other
+            n_listed += 1
+    for arc in range(target.starts[node], target.starts[node + 1]):
+        near, kind = target.heads[arc], target.kinds[arc]
+        for place in range(rows.columns.shape[1]):
+            share = rows.values[near, place]
+            if share < LEAST_SHARE:
+                continue
+            partner = rows.columns[near, place]
+            first, last = source.starts[partner], source.starts[partner + 1]
+            if last - first > MOST_ASKED:  # a hub says little of each, and costs their square
+                continue
+            for back in range(first, last):
+                if (source.kinds[back] ^ kind) & 1 != turned:
+                    continue
+                other = source.heads[back]
+                votes[other] += share if source.kinds[back] >> 1 == kind >> 1 else 0.5 * share
+                if not asked[other]:
+                    asked[other] = True
+                    listed[n_listed] = other
+                    n_listed += 1
+    return n_listed
+
+
+@compiled
+def balance(rows: Rows, n_source: int, rounds: int) -> None:
+    """Scale columns that are attended by more than one node's worth, then rows, in place."""
+    for _ in range(rounds):
+        sums = np.zeros(n_source)
+        for node in range(len(rows.columns)):
+            for place in range(rows.columns.shape[1]):
+                if rows.columns[node, place] >= 0:
+                    sums[rows.columns[node, place]] += rows.values[node, place]
+        for node in range(len(rows.columns)):
+            total = 0.0
+            for place in range(rows.columns.shape[1]):
+                other = rows.columns[node, place]
+                if other >= 0:
+                    rows.values[node, place] /= max(sums[other], 1e-12)
+                    total += rows.values[node, place]
+            if total > 0:
+                rows.values[node] /= total
+
+
+@compiled
+def match_in_turn(order: Integers, rows: Rows, n_source: int) -> Integers:
+    """Match entries in their turn while both nodes are free: partners, (n,), or -1."""
+    width = rows.columns.shape[1]
+    partners = np.full(len(rows.columns), -1, dtype=np.int64)
+    taken = np.zeros(n_source, dtype=np.bool_)
+    for entry in order:
+        node, other = entry // width, rows.columns[entry // width, entry % width]
+        if other >= 0 and partners[node] < 0 and not taken[other]:
+            partners[node] = other
+            taken[other] = True
+    return partners

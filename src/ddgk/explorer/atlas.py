@@ -132,8 +132,7 @@ def make_atlas(
     for name, values in (attributes or {}).items():
         if len(values) != len(comparison.names):
             raise ParameterError(
-                f"{len(comparison.names)} graphs need as many values of {name!r}, "
-                f"not {len(values)}"
+                f"{len(comparison.names)} graphs need as many values of {name!r}, not {len(values)}"
             )
         numbers = all(isinstance(value, int | float | np.number) for value in values)
         columns.append(_number(name, values) if numbers else _category(name, values))

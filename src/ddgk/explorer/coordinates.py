@@ -46,9 +46,7 @@ class Projection:
         return float(x), float(y)
 
 
-def project(
-    embedding: NDArray[Any], *, method: str = "auto", random_state: int = 0
-) -> Projection:
+def project(embedding: NDArray[Any], *, method: str = "auto", random_state: int = 0) -> Projection:
     """Compute a map: UMAP [1]_ where umap-learn is installed, else principal components.
 
     References

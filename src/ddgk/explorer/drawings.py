@@ -21,8 +21,7 @@ ORDERS = {"1": 1, "2": 2, "3": 3, "1.0": 1, "2.0": 2, "3.0": 3, "1.5": 4, "12": 
           "double": 2, "triple": 3, "aromatic": 4, "-": 1, "=": 2, "#": 3, ":": 4}  # fmt: skip
 # Elements that occur in molecules; a graph with other labels is drawn as a graph.
 ELEMENTS = frozenset(
-    "H B C N O F Na Mg Al Si P S Cl K Ca Ti Cr Mn Fe Co Ni Cu Zn Ge As Se Br Ag Cd Sn Sb Te I "
-    "Pt Au Hg Pb Bi Li".split()
+    ["H", "B", "C", "N", "O", "F", "Na", "Mg", "Al", "Si", "P", "S", "Cl", "K", "Ca", "Ti", "Cr", "Mn", "Fe", "Co", "Ni", "Cu", "Zn", "Ge", "As", "Se", "Br", "Ag", "Cd", "Sn", "Sb", "Te", "I", "Pt", "Au", "Hg", "Pb", "Bi", "Li"]
 )
 
 

@@ -8,6 +8,7 @@ import hashlib
 import html
 import json
 import os
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -60,21 +61,22 @@ def assemble(values: dict[str, Any], *, served: bool) -> tuple[str, str]:
             f"script-src 'sha256-{_digest(script)}'",
             f"style-src 'sha256-{_digest(style)}'",
             "img-src data: blob:",
-X
+            "connect-src 'self'" if served else "connect-src 'none'",
             "base-uri 'none'",
             "form-action 'none'",
         ]
     )
-    page = assets.joinpath("page.html").read_text("utf-8")
-    for mark, text in (
-        ("{{policy}}", html.escape(policy)),
-        ("{{title}}", html.escape(visible(values["title"], 80))),
-        ("{{served}}", "true" if served else "false"),
-        ("{{style}}", style),
-        ("{{script}}", script),
-        ("{{data}}", data),
-    ):
-        page = page.replace(mark, text, 1)
+    parts = {
+        "policy": html.escape(policy),
+        "title": html.escape(visible(values["title"], 80)),
+        "served": "true" if served else "false",
+        "style": style,
+        "script": script,
+        "data": data,
+    }
+    template = assets.joinpath("page.html").read_text("utf-8")
+    # In one pass, so that nothing that is put in is looked at again.
+    page = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
     return page, policy
 
 

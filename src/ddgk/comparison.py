@@ -323,7 +323,7 @@ def compare(
     if classes is not None and len(classes) != n:
         raise ParameterError(f"{n} graphs need as many classes, not {len(classes)}")
     if embedding is None:
-        model = _default_model(random_state, n_jobs).fit(collection) if model is None else model
+        model = default_model(random_state, n_jobs).fit(collection) if model is None else model
         embedding = model.transform(collection)
     rows = np.ascontiguousarray(embedding, dtype=np.float32)
     if rows.ndim != 2 or len(rows) != n or not np.isfinite(rows).all():
@@ -366,7 +366,8 @@ class _Grouping:
     silhouettes: dict[int, float]
 
 
-def _default_model(random_state: int, n_jobs: int) -> Any:
+def default_model(random_state: int, n_jobs: int) -> Any:
+    """Return the model, not fitted yet, that is used where none is given."""
     from ddgk.estimator import DDGK
 
     return DDGK(random_state=random_state, n_jobs=n_jobs)

@@ -20,9 +20,9 @@ SCALE = 500  # coordinates are whole numbers from -500 to 500
 ORDERS = {"1": 1, "2": 2, "3": 3, "1.0": 1, "2.0": 2, "3.0": 3, "1.5": 4, "12": 4, "single": 1,
           "double": 2, "triple": 3, "aromatic": 4, "-": 1, "=": 2, "#": 3, ":": 4}  # fmt: skip
 # Elements that occur in molecules; a graph with other labels is drawn as a graph.
-ELEMENTS = frozenset(
-    ["H", "B", "C", "N", "O", "F", "Na", "Mg", "Al", "Si", "P", "S", "Cl", "K", "Ca", "Ti", "Cr", "Mn", "Fe", "Co", "Ni", "Cu", "Zn", "Ge", "As", "Se", "Br", "Ag", "Cd", "Sn", "Sb", "Te", "I", "Pt", "Au", "Hg", "Pb", "Bi", "Li"]
-)
+ELEMENTS = {"H", "Li", "B", "C", "N", "O", "F", "Na", "Mg", "Al", "Si", "P", "S", "Cl", "K", "Ca",
+            "Ti", "Cr", "Mn", "Fe", "Co", "Ni", "Cu", "Zn", "Ge", "As", "Se", "Br", "Ag", "Cd",
+            "Sn", "Sb", "Te", "I", "Pt", "Au", "Hg", "Pb", "Bi"}  # fmt: skip
 
 
 def draw(graph: Graph) -> dict[str, Any]:

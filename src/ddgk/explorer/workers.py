@@ -21,7 +21,7 @@ class TooLongError(DDGKError, TimeoutError):
     """A request took longer than it may, and was stopped."""
 
 
-class _Failure(DDGKError, ValueError):
+class _WorkerError(DDGKError, ValueError):
     """What went wrong in a worker."""
 
 
@@ -91,9 +91,9 @@ class _Worker:
                 status, answer = self._connection.recv()
             except EOFError:
                 self.stop()
-                raise _Failure("the worker ended, perhaps for lack of memory") from None
+                raise _WorkerError("the worker ended, perhaps for lack of memory") from None
         if status != "done":
-            raise _Failure(answer if status == "refused" else f"internal error ({answer})")
+            raise _WorkerError(answer if status == "refused" else f"internal error ({answer})")
         return answer
 
     def stop(self) -> None:

@@ -41,7 +41,13 @@ function fitter(drawing, box, turn = null) {
 }
 
 function drawInto(parent, drawing, places, marks = {}) {
-  const small = drawing.n > 60, radius = small ? 3 : drawing.n > 25 ? 5 : 7;
+  let total = 0;
+  for (let k = 0; k < drawing.m; k += 1) {
+    const [a, b] = [places[drawing.e[2 * k]], places[drawing.e[2 * k + 1]]];
+    total += Math.hypot(a[0] - b[0], a[1] - b[1]);
+  }
+  const length = drawing.m ? total / drawing.m : 20;
+  const radius = Math.max(1.6, Math.min(drawing.n > 60 ? 4 : 8, 0.3 * length));
   const line = (a, b, shift, kind, dash) => {
     const [dx, dy] = [b[0] - a[0], b[1] - a[1]], long = Math.hypot(dx, dy) || 1;
     const [u, v] = [-dy / long * shift, dx / long * shift];
@@ -53,7 +59,9 @@ function drawInto(parent, drawing, places, marks = {}) {
     const [a, b] = [places[drawing.e[2 * k]], places[drawing.e[2 * k + 1]]];
     const kind = marks.kept && !marks.kept.has(k) ? "edge lost" : "edge";
     const order = drawing.o ? drawing.o[k] : 1;
-    for (const shift of order === 2 || order === 4 ? [-2, 2] : order === 3 ? [-3, 0, 3] : [0]) {
+    const gap = Math.min(2, length / 9);
+    const shifts = { 2: [-gap, gap], 3: [-1.5 * gap, 0, 1.5 * gap], 4: [-gap, gap] };
+    for (const shift of shifts[order] || [0]) {
       line(a, b, shift, kind, order === 4 && shift > 0);
     }
   }
@@ -63,14 +71,16 @@ function drawInto(parent, drawing, places, marks = {}) {
     const tint = marks.tints && marks.tints[i];
     if (drawing.o) {
       if (tint || alone) {
-        element("circle", { cx: x, cy: y, r: label === "C" ? 5 : 9, fill: alone ? "none" : tint,
+        element("circle", { cx: x, cy: y, r: Math.max(2, Math.min(label === "C" ? 6 : 9, 0.4 * length)), fill: alone ? "none" : tint,
           stroke: alone ? "var(--lost)" : "none", "stroke-width": 2,
           opacity: alone ? 1 : 0.35 }, parent);
       }
       if (label !== "C" || drawing.n === 1) {
-        const text = element("text", { x, y: y + 4.5, "text-anchor": "middle", class: "halo" },
-          parent);
-        text.setAttribute("fill", ATOMS[label] || "currentColor");
+        const large = Math.max(6, Math.min(13, 0.6 * length));
+        const text = element("text", { x, y: y + 0.35 * large, "text-anchor": "middle",
+          class: "halo" }, parent);
+        text.style.fontSize = `${large}px`;
+        text.style.strokeWidth = `${large / 3}px`;
         text.style.fill = ATOMS[label] || "";
         text.textContent = label;
       }
@@ -79,7 +89,7 @@ function drawInto(parent, drawing, places, marks = {}) {
       const disc = element("circle", { cx: x, cy: y, r: radius }, parent);
       if (alone) { disc.setAttribute("class", "ring"); disc.setAttribute("stroke", colour); }
       else disc.setAttribute("fill", colour);
-      if (label && !small && label.length <= 2 && drawing.n <= 25) {
+      if (label && radius >= 6 && label.length <= 2) {
         const text = element("text", { x, y: y + 3.5, "text-anchor": "middle" }, parent);
         text.style.fontSize = "10px";
         text.style.fill = alone ? "" : "#ffffff";

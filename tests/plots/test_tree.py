@@ -6,22 +6,22 @@ from ddgk.errors import ParameterError
 from ddgk.kernel import distances
 
 
-def make(n_families=6, n_each=5):
+def make(n_classes=6, n_each=5):
     rng = np.random.default_rng(0)
-    centres = 20 * rng.normal(size=(n_families, 3))
-    values = np.repeat(centres, n_each, axis=0) + rng.normal(size=(n_families * n_each, 3))
-    families = [f"family{place}" for place in range(n_families) for _ in range(n_each)]
-    names = [f"{family}-{place}" for place, family in enumerate(families)]
-    return distances(values), names, families
+    centres = 20 * rng.normal(size=(n_classes, 3))
+    values = np.repeat(centres, n_each, axis=0) + rng.normal(size=(n_classes * n_each, 3))
+    classes = [f"kind{place}" for place in range(n_classes) for _ in range(n_each)]
+    names = [f"{kind}-{place}" for place, kind in enumerate(classes)]
+    return distances(values), names, classes
 
 
 def test_families_stand_together(drawn):
-    apart, names, families = make()
+    apart, names, classes = make()
     shuffled = np.random.default_rng(1).permutation(30)
     figure = plots.clusters(
         apart[np.ix_(shuffled, shuffled)],
         [names[i] for i in shuffled],
-        [families[i] for i in shuffled],
+        [classes[i] for i in shuffled],
     )
     shown = [text.get_text().partition("-")[0] for text in figure.axes[1].get_yticklabels()]
     assert [shown[i : i + 5] for i in range(0, 30, 5)] == [[s] * 5 for s in dict.fromkeys(shown)]
@@ -41,8 +41,8 @@ def test_leaves_stand_at_their_rows(drawn):
 
 
 def test_the_legend_leaves_title_and_scale_alone():
-    apart, names, families = make()
-    figure = plots.clusters(apart, names, families, title="A title")
+    apart, names, classes = make()
+    figure = plots.clusters(apart, names, classes, title="A title")
     figure.draw_without_rendering()
     legend = figure.axes[1].get_legend().get_window_extent()
     assert not legend.overlaps(figure.texts[0].get_window_extent())
@@ -55,9 +55,9 @@ def test_the_legend_leaves_title_and_scale_alone():
     ("linkage", "n_each"), [("average", 1), ("complete", 1), ("single", 1), ("ward", 20)]
 )
 def test_any_linkage_and_number_of_graphs(linkage, n_each, tmp_path):
-    apart, names, families = make(n_each=n_each)
+    apart, names, classes = make(n_each=n_each)
     path = tmp_path / "figure.png"
-    plots.clusters(apart, names, families, linkage=linkage, path=path)
+    plots.clusters(apart, names, classes, linkage=linkage, path=path)
     assert path.read_bytes().startswith(b"\x89PNG")
 
 
@@ -74,7 +74,7 @@ def test_equal_graphs_have_distance_zero():
         ([[0, -1], [-1, 0]], {}, "finite and not negative"),
         ([[0, np.nan], [np.nan, 0]], {}, "finite"),
         ([[1, 1], [1, 1]], {}, "between a graph and itself"),
-        (np.zeros((2, 2)), {"families": "a"}, "2 graphs need as many families, not 1"),
+        (np.zeros((2, 2)), {"classes": "a"}, "2 graphs need as many classes, not 1"),
         (np.zeros((2, 2)), {"linkage": "centroid"}, "linkage must be one of"),
         (np.zeros((2, 2)), {"path": "tree.txt"}, "must end in one of"),
     ],

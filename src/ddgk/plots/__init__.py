@@ -1,13 +1,10 @@
-"""Figures of what was found; matplotlib is imported nowhere else, and only when one is drawn.
+"""Static figures: alignments, explanations, clusters.
 
-Every function returns a `matplotlib.figure.Figure`, touches no global state and needs no screen.
+Every function returns a `matplotlib.figure.Figure`, changes no global state and needs no screen.
+matplotlib is imported nowhere else, and only when a figure is drawn.
 """
 
 from ddgk.plots.attention import CHOICES, alignment, alignments
-from ddgk.plots.bands import bands
-from ddgk.plots.comparison import comparison
-from ddgk.plots.projection import projections
-from ddgk.plots.relations import relations
 from ddgk.plots.scene import MOST_NODES
 from ddgk.plots.shares import explanation
 from ddgk.plots.tree import clusters
@@ -17,10 +14,6 @@ __all__ = [
     "MOST_NODES",
     "alignment",
     "alignments",
-    "bands",
     "clusters",
-    "comparison",
     "explanation",
-    "projections",
-    "relations",
 ]

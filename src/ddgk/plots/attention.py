@@ -1,4 +1,4 @@
-"""The paper's figure of a pair: both graphs, and the attention between them."""
+"""The paper's figure of an alignment: both graphs, and the attention between them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from ddgk.alignment import Alignment, GroupAlignment
 from ddgk.errors import ParameterError
+from ddgk.plain import visible
 from ddgk.plots.canvas import check_path, new_figure, save, style
 from ddgk.plots.scene import MOST_NODES, Scene, show_groups, show_nodes
 from ddgk.plots.sheets import draw_attention, draw_scene
@@ -30,18 +31,18 @@ def alignment(
 ) -> Any:
     """Draw which node of the target corresponds to which of the source.
 
-    The target lies above the source. From each of its nodes a line runs to the partner it found,
-    the wider the more sure; dotted ones run to where else it attends. Edges that the matching does
-    not keep are dashed, nodes without a partner are rings. The heat map holds the whole attention;
-    its frames mark the matching.
+    The target lies above the source. A line joins each target node with its partner; its width is
+    the confidence. Dotted lines lead to other nodes with high attention. Edges that the matching
+    does not keep are dashed, nodes without a partner are rings. The heat map shows the whole
+    attention; frames mark the matching.
 
     Parameters
     ----------
     found : Alignment or GroupAlignment
         As `ddgk.align` or `Alignment.coarsen` returns it.
     layout : {"matched", "own"}
-        "matched" puts every target node, and every column of the heat map, where its partner is,
-        so that alike parts stand alike. "own" draws each graph by itself, in its own node order.
+        "matched" places every target node, and every column of the heat map, where its partner is.
+        "own" draws each graph by itself, in its own node order.
     colours : {"auto", "labels", "communities", "plain"}
         What colours show. "auto": labels where there are some, else communities of more than 20
         nodes.
@@ -58,9 +59,9 @@ def alignment(
 
     Examples
     --------
-    >>> import ddgk, ddgk.plots
-    >>> ring = ddgk.datasets.FAMILIES["ring"](6)
-    >>> found = ddgk.align(ring, ring, restarts=2)
+    >>> import ddgk, ddgk.plots, networkx
+    >>> ring = networkx.cycle_graph(6)
+    >>> found = ddgk.align(ring, ring)
     >>> len(ddgk.plots.alignment(found).axes)  # the drawing, the heat map, its scale
     3
     """
@@ -79,7 +80,7 @@ def alignments(
     titles: Sequence[str] | None = None,
     path: str | PathLike[str] | None = None,
 ) -> Any:
-    """Draw alignments side by side, each as `alignment` does, with one scale for all heat maps.
+    """Draw several alignments next to each other, with one scale for all heat maps.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ def alignments(
 
 
 def _set_scene(found: Alignment | GroupAlignment, colours: str, detail: str) -> Scene:
-    """Choose what a disc is."""
+    """Choose between a disc for every node and a disc for every group."""
     if isinstance(found, GroupAlignment):
         return show_nodes(found.nodes, colours) if detail == "nodes" else show_groups(found)
     many = max(found.target.n_nodes, found.source.n_nodes) > MOST_NODES
@@ -119,25 +120,25 @@ def _set_scene(found: Alignment | GroupAlignment, colours: str, detail: str) -> 
 
 
 def _draw(scenes: Sequence[Scene], titles: Sequence[str], *, matched: bool) -> Any:
-    """Lay out the figure: one pair beside its heat map, several above theirs."""
-    beside = len(scenes) == 1
-    if beside:
+    """Arrange the figure: a single pair left of its heat map, several above theirs."""
+    single = len(scenes) == 1
+    if single:
         figure = new_figure(13.0, 7.0)
-        sides = {"left": 0.015, "right": 0.93, "top": 0.9, "bottom": 0.1}
-        grid = figure.add_gridspec(1, 2, width_ratios=(1.35, 1), wspace=0.13, **sides)
+        margins = {"left": 0.015, "right": 0.93, "top": 0.9, "bottom": 0.1}
+        grid = figure.add_gridspec(1, 2, width_ratios=(1.35, 1), wspace=0.13, **margins)
     else:
         figure = new_figure(5.2 * len(scenes) + 0.6, 10.2)
-        sides = {"left": 0.045, "right": 0.945, "top": 0.92, "bottom": 0.06}
-        grid = figure.add_gridspec(2, len(scenes), hspace=0.16, wspace=0.2, **sides)
+        margins = {"left": 0.045, "right": 0.945, "top": 0.92, "bottom": 0.06}
+        grid = figure.add_gridspec(2, len(scenes), hspace=0.16, wspace=0.2, **margins)
     heat_maps = []
     for place, (scene, title) in enumerate(zip(scenes, titles, strict=True)):
         drawing = figure.add_subplot(grid[0, place])
-        heat_map = figure.add_subplot(grid[0, 1] if beside else grid[1, place])
+        heat_map = figure.add_subplot(grid[0, 1] if single else grid[1, place])
         box = drawing.get_position()
         inches = box.width * figure.get_figwidth(), box.height * figure.get_figheight()
         draw_scene(drawing, scene, matched=matched, inches=inches)
         image = draw_attention(heat_map, scene, matched=matched)
-        drawing.set_title(title, fontsize=13, fontweight="bold", loc="left", pad=24)
+        drawing.set_title(visible(title), fontsize=13, fontweight="bold", loc="left", pad=24)
         drawing.annotate(
             scene.verdict,
             (0, 1),

@@ -1,4 +1,4 @@
-"""What all figures share: how they begin, how they are saved, and their colours."""
+"""Shared by all figures: style, colours, text and saving."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from ddgk.errors import MissingExtraError, ParameterError
 from ddgk.graphs.graph import label_key
+from ddgk.plain import visible
 from ddgk.store import write_atomically
 
 SUFFIXES = (".svg", ".png", ".pdf")
@@ -34,16 +35,17 @@ _STYLE = {
     "xtick.color": INK,
     "ytick.color": INK,
     "svg.hashsalt": "ddgk",  # the same figure is the same file
+    "text.parse_math": False,  # names and labels are text, whatever dollar signs they have
 }
 
 
 def style() -> Any:
-    """Return a context in which figures are drawn and saved in one manner."""
+    """Return a context with the settings under which figures are drawn and saved."""
     return _matplotlib().rc_context(_STYLE)
 
 
 def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure of a size in inches, apart from any window."""
+    """Return an empty figure of a size in inches, without a window."""
     _matplotlib()
     from matplotlib.figure import Figure
 
@@ -51,7 +53,7 @@ def new_figure(width: float, height: float) -> Any:
 
 
 def check_path(path: str | PathLike[str] | None) -> None:
-    """Refuse a name whose ending is no format of a figure, before anything is drawn."""
+    """Check that a file name ends in a known format, before anything is drawn."""
     if path is not None and Path(path).suffix.lower() not in SUFFIXES:
         raise ParameterError(
             f"{str(path)!r}: a figure's name must end in one of {', '.join(SUFFIXES)}"
@@ -71,7 +73,7 @@ def save(figure: Any, path: str | PathLike[str] | None) -> Any:
 
 
 def assign_colours(values: Iterable[Hashable]) -> dict[Hashable, str]:
-    """Give every value a colour, in a fixed order; the rarest share grey when there are too many.
+    """Assign a colour to every value, in a fixed order; the rarest share grey if there are many.
 
     >>> assign_colours("abba")
     {'a': '#0072B2', 'b': '#E69F00'}
@@ -85,20 +87,16 @@ def assign_colours(values: Iterable[Hashable]) -> dict[Hashable, str]:
 
 
 def shorten(text: object, most: int = 24) -> str:
-    """Return text that fits: cut in the middle, where names of files and graphs differ least.
+    r"""Return text that fits, cut in the middle, with hidden characters as escapes.
 
-    >>> shorten("a-rather-long-name-of-a-graph", 11)
-    'a-rat…graph'
+    >>> shorten("a-rather-long-name-of-a-graph", 11), shorten("a\x00b")
+    ('a-rat…graph', 'a\\x00b')
     """
-    whole = str(text)
-    if len(whole) <= most:
-        return whole
-    kept = most - 1
-    return f"{whole[: kept - kept // 2]}…{whole[len(whole) - kept // 2 :]}"
+    return visible(text, most)
 
 
 def add_legend(axes: Any, colours: dict[Hashable, str], **place: Any) -> None:
-    """Show what the colours stand for; values that share grey are one entry."""
+    """Add a legend of the colours; values that share grey are one entry."""
     from matplotlib.lines import Line2D
 
     shown = {shorten(value, 16): colour for value, colour in colours.items() if colour != OTHER}
@@ -112,7 +110,7 @@ def add_legend(axes: Any, colours: dict[Hashable, str], **place: Any) -> None:
 
 
 def _natural(value: Hashable) -> tuple[int, float, str]:
-    """Order numbers by size and the rest by text."""
+    """Sort numbers by size, everything else by text."""
     if isinstance(value, int | float):
         return 0, float(value), ""
     return 1, 0.0, label_key(value)

@@ -1,4 +1,4 @@
-"""The strokes: nodes, edges and the names on axes."""
+"""Draw nodes, edges and tick labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 EDGE = "#6b7280"
 
-# Beyond these, text is smaller than a reader sees.
+# Above these numbers text would be too small to read.
 MOST_NAMED_NODES = 45
 MOST_NAMED_EDGES = 14
 MOST_TICKS = 34
@@ -23,7 +23,7 @@ LARGE = 400.0  # discs, in square points, that stand for many nodes
 
 
 def node_size(n_nodes: int) -> float:
-    """Return the area of a node in square points: large enough for its name while there are few."""
+    """Return the area of a node in square points."""
     return float(np.clip(2900 / n_nodes, 18, 330))
 
 
@@ -126,7 +126,7 @@ def draw_nodes(
 
 
 def tick_names(axis: Any, names: Sequence[str]) -> None:
-    """Write names beside an axis: all while they fit, else every second, fifth, tenth, ..."""
+    """Label the ticks of an axis: all while they fit, else every second, fifth, tenth, ..."""
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 10**9) if len(names) / s <= MOST_TICKS)
     chosen = range(0, len(names), step)
     axis.set_ticks(list(chosen), [shorten(names[i], 10) for i in chosen])

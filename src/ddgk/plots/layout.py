@@ -1,4 +1,4 @@
-"""Where the nodes of a drawn graph stand; numbers only."""
+"""Positions of nodes in drawings; numbers only."""
 
 from __future__ import annotations
 
@@ -12,32 +12,48 @@ from ddgk.graphs import Graph
 
 Array = NDArray[np.float64]
 
-# Above this many nodes springs are good enough, and stress takes too long.
-MOST_BY_STRESS = 150
+# Above this many nodes a spectral layout is used, since stress needs all distances.
+MOST_BY_STRESS = 300
+ITERATIONS = 60  # of stress majorisation
 
 PUSHES = 200
 
-# A matching that loses more edges than this makes a tangle of the target's drawing.
+# Below this share of kept edges the target is not drawn at the places of its partners.
 LEAST_KEPT = 0.5
 
 
 def lay_out(graph: Graph) -> Array:
-    """Place nodes so that drawn lengths follow distances, in [-1, 1] x [-1, 1].
+    """Return positions of the nodes in [-1, 1] x [-1, 1], (n_nodes, 2).
 
-    Components stand side by side, the largest first; the longer side lies across. The same graph
-    in the same node order always gets the same places. Returns (n_nodes, 2).
+    Stress majorisation [1]_: drawn distances approximate path lengths. Components are placed in a
+    row, the largest first. The same graph in the same node order always gets the same positions.
+
+    References
+    ----------
+    .. [1] Gansner, E. R., Koren, Y., and North, S. "Graph drawing by stress majorization." Graph
+       Drawing (2004): 239-250.
+
+    Examples
+    --------
+    >>> from ddgk.graphs import Graph
+    >>> lay_out(Graph(3, [(0, 1), (1, 2)])).round(3).tolist()
+    [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
     """
-    import networkx
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-    whole = networkx.Graph()
-    whole.add_nodes_from(range(graph.n_nodes))
-    whole.add_edges_from(graph.edges.tolist())
-    parts = sorted(networkx.connected_components(whole), key=lambda part: (-len(part), min(part)))
-    places = np.zeros((graph.n_nodes, 2))
+    n = graph.n_nodes
+    loops = graph.edges[:, 0] == graph.edges[:, 1]
+    u, v = graph.edges[~loops].T
+    ones = np.ones(2 * len(u))
+    ends = (np.concatenate([u, v]), np.concatenate([v, u]))
+    adjacency = coo_array((ones, ends), shape=(n, n)).tocsr()
+    n_parts, part_of = connected_components(adjacency, directed=False)
+    members = np.split(np.argsort(part_of, kind="stable"), np.cumsum(np.bincount(part_of))[:-1])
+    places = np.zeros((n, 2))
     edge = 0.0
-    for part in parts:
-        nodes = sorted(part)
-        own = _lay_out_connected(whole.subgraph(nodes), nodes)
+    for nodes in sorted(members, key=lambda part: (-len(part), part[0]))[:n_parts]:
+        own = _lay_out_connected(adjacency[nodes][:, nodes])
         own[:, 0] += edge - own[:, 0].min()
         places[nodes] = own
         edge = float(own[:, 0].max()) + 0.6
@@ -47,12 +63,12 @@ def lay_out(graph: Graph) -> Array:
 def lay_out_pair(
     found: Alignment, *, matched: bool, gaps: tuple[float, float] = (0.0, 0.0)
 ) -> tuple[Array, Array]:
-    """Place target and source; where `matched`, target nodes stand as the partners they found.
+    """Return positions of target and source; with `matched`, partners have equal positions.
 
-    A matching that keeps too few of the target's edges would make a tangle of it: then the target
-    is only turned over, to whichever side has it nearest to its partners.
+    Where the matching keeps few edges, the target keeps its own layout and is only mirrored, to be
+    near its partners.
 
-    gaps: how wide and how high the disc of a node is; discs are pushed apart.
+    gaps: width and height of a node's disc; discs that overlap are moved apart.
     """
     source = keep_apart(lay_out(found.source), gaps)
     if not matched:
@@ -70,7 +86,7 @@ def lay_out_pair(
 def keep_apart(
     places: Array, gaps: tuple[float, float], *, movable: NDArray[np.bool_] | None = None
 ) -> Array:
-    """Push nodes whose discs overlap away from each other, a little at a time.
+    """Move nodes whose discs overlap away from each other, in small steps.
 
     gaps: width and height of a disc. movable: which may be pushed, all by default.
     """
@@ -84,7 +100,7 @@ def keep_apart(
         np.fill_diagonal(lengths, np.inf)
         if lengths[free].min(initial=np.inf) >= 1:
             break
-        # Nodes at one place have no direction: the later goes to the right of the earlier.
+        # Of nodes at one place, the later moves to the right.
         same = lengths < 1e-9
         apart[same] = np.sign(np.subtract(*np.nonzero(same)))[:, None] * np.array([1.0, 0.3])
         lengths[same] = 1e-9
@@ -103,25 +119,63 @@ def fit(places: Array) -> Array:
     return fitted
 
 
-def _lay_out_connected(graph: Any, nodes: list[int]) -> Array:
-    """Place one component, with about one unit between neighbours."""
-    import networkx
-
-    if len(nodes) == 1:
+def _lay_out_connected(adjacency: Any) -> Array:
+    """Return positions of one component, with about one unit between neighbours."""
+    n = adjacency.shape[0]
+    if n == 1:
         return np.zeros((1, 2))
-    if len(nodes) == 2:
+    if n == 2:
         return np.array([[0.0, 0.0], [1.0, 0.0]])
-    if len(nodes) <= MOST_BY_STRESS:
-        found = networkx.kamada_kawai_layout(graph)
-    else:
-        found = networkx.spring_layout(graph, seed=0)
-    places = np.array([found[node] for node in nodes])
-    lengths = [np.linalg.norm(found[u] - found[v]) for u, v in graph.edges]
-    return _lie_down(places / max(float(np.mean(lengths)), 1e-9))
+    places = _by_stress(adjacency) if n <= MOST_BY_STRESS else _by_spectrum(adjacency)
+    u, v = adjacency.nonzero()
+    length = float(np.linalg.norm(places[u] - places[v], axis=1).mean())
+    return _lie_down(places / max(length, 1e-9))
+
+
+def _by_stress(adjacency: Any) -> Array:
+    """Minimise sum_ij (|x_i - x_j| - d_ij)^2 / d_ij^2, d the path lengths."""
+    from scipy.sparse.csgraph import shortest_path
+
+    wanted = shortest_path(adjacency, unweighted=True, directed=False)
+    n = len(wanted)
+    weights = 1 / np.where(wanted > 0, wanted, 1.0) ** 2
+    np.fill_diagonal(weights, 0.0)
+    laplacian = np.diag(weights.sum(axis=1)) - weights
+    inverse = np.linalg.inv(laplacian + 1.0 / n)
+    # Classical scaling, and a small fixed deviation where it is degenerate.
+    centred = wanted**2 - (wanted**2).mean(axis=0)
+    centred = -(centred - centred.mean(axis=1, keepdims=True)) / 2
+    values, directions = np.linalg.eigh(centred)
+    places = directions[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0))
+    if values[-2] > 1e-9:
+        places = places + 0.01 * np.cos(np.arange(2 * n).reshape(n, 2) * 2.4)
+    for _ in range(ITERATIONS):
+        apart = places[:, None] - places[None]
+        lengths = np.sqrt((apart**2).sum(axis=2))
+        np.fill_diagonal(lengths, 1.0)
+        ratio = -weights * wanted / np.maximum(lengths, 1e-9)
+        np.fill_diagonal(ratio, 0.0)
+        np.fill_diagonal(ratio, -ratio.sum(axis=1))
+        places = inverse @ (ratio @ places)
+        places -= places.mean(axis=0)
+    return places
+
+
+def _by_spectrum(adjacency: Any) -> Array:
+    """Return the second and third eigenvector of the normalised adjacency matrix."""
+    from scipy.sparse import diags_array
+    from scipy.sparse.linalg import eigsh
+
+    degrees = np.maximum(np.asarray(adjacency.sum(axis=1)).ravel(), 1.0)
+    scale = diags_array(1 / np.sqrt(degrees))
+    begin = np.cos(np.arange(adjacency.shape[0]) * 2.4)
+    _, directions = eigsh(scale @ adjacency @ scale, k=3, which="LA", v0=begin, maxiter=2000)
+    places: Array = directions[:, 1::-1] / np.sqrt(degrees)[:, None]
+    return np.sign(places) * np.abs(places) ** 0.5  # eigenvectors are concentrated near 0
 
 
 def _lie_down(places: Array) -> Array:
-    """Turn places so that the longer axis lies across and the first node is at the left."""
+    """Rotate so that the longer axis is horizontal and the first node is on the left."""
     centred = places - places.mean(axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     turned: Array = centred @ axes.T
@@ -130,7 +184,7 @@ def _lie_down(places: Array) -> Array:
 
 
 def _turn_over(places: Array, source: Array, pairs: NDArray[np.int64]) -> Array:
-    """Mirror places, across, up and down or both, to bring nodes nearest to their partners."""
+    """Mirror positions, horizontally, vertically or both, to be nearest to the partners."""
     turns = [np.array(turn) for turn in ((1, 1), (-1, 1), (1, -1), (-1, -1))]
     mine, theirs = places[pairs[:, 0]], source[pairs[:, 1]]
     best = min(turns, key=lambda turn: float(((mine * turn - theirs) ** 2).sum()))
@@ -139,7 +193,7 @@ def _turn_over(places: Array, source: Array, pairs: NDArray[np.int64]) -> Array:
 
 
 def _settle_the_rest(graph: Graph, places: dict[int, Any]) -> dict[int, Any]:
-    """Let springs place the nodes without partners among those that have one."""
+    """Place nodes without partners by springs, with all others fixed."""
     import networkx
 
     whole = networkx.Graph()

@@ -1,4 +1,4 @@
-"""What there is to draw of a pair: whose discs, how large, in which colours, joined by what."""
+"""The content of an alignment figure: discs, colours, sizes and lines, before drawing."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ddgk.plots.drawing import node_size
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-# Above this many nodes a reader sees no more than a tangle, and communities are drawn.
+# Above this many nodes communities are drawn in place of nodes.
 MOST_NODES = 60
-# Above this many nodes without labels, communities are what colours can show.
+# Above this many nodes without labels, colours show communities.
 MOST_PLAIN_NODES = 20
-# Attention that the matching does not follow is shown from here on.
+# Attention to other nodes than the partner is drawn from this value on.
 STRONG = 0.15
 
 
 @dataclass(frozen=True)
-class Side:
+class DrawnGraph:
     """One graph of a pair, as it is drawn.
 
     colours: of every node. sizes: of their discs, in square points, (n,). kept: which edges have a
     counterpart, (n_edges,). widths: of the edges in points, or None for all alike. matched: which
-    nodes have a partner, (n,). text: what the sheet is called. ticks: names beside the heat map.
+    nodes have a partner, (n,). text: what the sheet is called. ticks: names along the heat map.
     """
 
     graph: Graph
@@ -56,8 +56,8 @@ class Scene:
     """
 
     found: Alignment
-    target: Side
-    source: Side
+    target: DrawnGraph
+    source: DrawnGraph
     legend: dict[Hashable, str]
     title: str
     verdict: str
@@ -67,8 +67,8 @@ class Scene:
     def links(self) -> tuple[NDArray[np.int64], Array, Flags]:
         """Return lines between the sheets, (k, 2), their strength, and whether they are matches.
 
-        Matches are as strong as they are sure. Besides, each target node may have lines to where
-        else it attends, two at most.
+        The strength of a match is its confidence. Each target node has up to two more lines, to
+        other nodes with high attention.
         """
         found = self.found
         sure = np.array(list(found.confidence.values()))
@@ -87,7 +87,7 @@ class Scene:
 
 
 def show_nodes(found: Alignment, colours: str) -> Scene:
-    """Set the scene with a disc for every node."""
+    """Describe an alignment with a disc for every node."""
     if sparse.issparse(found.attention):
         sizes = f"{found.target.n_nodes:,} and {found.source.n_nodes:,}"
         raise ParameterError(
@@ -97,8 +97,8 @@ def show_nodes(found: Alignment, colours: str) -> Scene:
     kept = kept_edges(found.target, found.source, found.pairs)
     size = node_size(max(found.target.n_nodes, found.source.n_nodes))
     own, legend = _colour_nodes(found, colours)
-    sides = [
-        Side(
+    both = [
+        DrawnGraph(
             graph,
             own[place],
             np.full(graph.n_nodes, size),
@@ -110,23 +110,23 @@ def show_nodes(found: Alignment, colours: str) -> Scene:
         )
         for place, (graph, what) in enumerate(_graphs(found))
     ]
-    return Scene(found, sides[0], sides[1], legend, title_of(found), _judge_nodes(found), "node")
+    return Scene(found, both[0], both[1], legend, title_of(found), _judge_nodes(found), "node")
 
 
 def show_groups(groups: GroupAlignment) -> Scene:
-    """Set the scene with a disc for every group, as large as it has nodes."""
+    """Describe an alignment with a disc for every group; its area is the number of nodes."""
     small = groups.quotient
     kept = kept_edges(small.target, small.source, small.pairs)
     own = _colour_groups(groups)
     largest = max(int(g.sizes.max()) for g in (groups.target_groups, groups.source_groups))
     crowd = max(small.target.n_nodes, small.source.n_nodes)
-    sides = []
+    both = []
     for place, ((graph, what), grouping) in enumerate(
         zip(_graphs(small), (groups.target_groups, groups.source_groups), strict=True)
     ):
         weights = np.ones(graph.n_edges) if graph.edge_weights is None else graph.edge_weights
-        sides.append(
-            Side(
+        both.append(
+            DrawnGraph(
                 graph,
                 own[place],
                 np.clip(min(1500, 9000 / crowd) * grouping.sizes / largest, 60, None),
@@ -137,7 +137,7 @@ def show_groups(groups: GroupAlignment) -> Scene:
                 [f"{n} ({k})" for n, k in zip(grouping.names, grouping.sizes, strict=True)],
             )
         )
-    return Scene(small, sides[0], sides[1], {}, title_of(small), _judge_groups(groups), "group")
+    return Scene(small, both[0], both[1], {}, title_of(small), _judge_groups(groups), "group")
 
 
 def title_of(found: Alignment) -> str:
@@ -175,7 +175,7 @@ def _flags(n: int, places: Any) -> Flags:
 def _colour_nodes(
     found: Alignment, colours: str
 ) -> tuple[tuple[list[str], list[str]], dict[Hashable, str]]:
-    """Return a colour per target and per source node, and what to say about them."""
+    """Return colours of target and source nodes, and the legend."""
     labels = [graph.node_labels for graph, _ in _graphs(found)]
     labelled = any(own is not None for own in labels)
     many = min(found.target.n_nodes, found.source.n_nodes) > MOST_PLAIN_NODES
@@ -212,7 +212,7 @@ def _colour_communities(
 
 
 def _colour_groups(groups: GroupAlignment) -> tuple[list[str], list[str]]:
-    """Give source groups colours, the largest first, and target groups those of their partners."""
+    """Colour source groups, the largest first; target groups take the colour of their partner."""
     sizes = groups.source_groups.sizes
     theirs = [OTHER] * len(sizes)
     for colour, group in zip(PALETTE, np.argsort(-sizes, kind="stable").tolist(), strict=False):

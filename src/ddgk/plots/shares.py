@@ -1,4 +1,4 @@
-"""Where a divergence comes from: the target graph, coloured by the share of its parts."""
+"""An explanation: the target graph, coloured by what each part adds to the divergence."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ddgk.explanation import Explanation
+from ddgk.plain import visible
 from ddgk.plots.canvas import check_path, new_figure, save, shorten, style
 from ddgk.plots.drawing import draw_edges, draw_nodes, node_size
 from ddgk.plots.layout import lay_out
@@ -39,10 +40,9 @@ def explanation(
 
     Examples
     --------
-    >>> import ddgk, ddgk.plots
-    >>> kinds = ddgk.datasets.FAMILIES
-    >>> model = ddgk.DDGK(encoder_epochs=50, random_state=0).fit([kinds["ring"](6)])
-    >>> why = model.explain(kinds["star"](6), source=0)
+    >>> import ddgk, ddgk.plots, networkx
+    >>> model = ddgk.DDGK(n_sources=1, random_state=0).fit([networkx.cycle_graph(6)])
+    >>> why = model.explain(networkx.star_graph(5), source=0)
     >>> len(ddgk.plots.explanation(why).axes)  # the graph, and the scales of nodes and edges
     3
     """
@@ -81,7 +81,13 @@ def explanation(
         _add_scale(figure, discs, (0.8, 0.46, 0.022, 0.34), "share of a node")
         if graph.n_edges and why.splits_edges:
             _add_scale(figure, lines, (0.8, 0.06, 0.022, 0.3), "share of an edge")
-        figure.text(0.03, 0.945, title or _default_title(why), fontsize=13, fontweight="bold")
+        figure.text(
+            0.03,
+            0.945,
+            visible(title) if title else _default_title(why),
+            fontsize=13,
+            fontweight="bold",
+        )
         figure.text(0.03, 0.9, _amount(why, channel), color="#555555")
         return save(figure, path)
 

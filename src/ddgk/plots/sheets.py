@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from ddgk.plots.canvas import FAINT, INK, OTHER, PALETTE, SHEET, shorten
 from ddgk.plots.drawing import EDGE, draw_edges, draw_nodes, tick_names
 from ddgk.plots.layout import lay_out_pair
-from ddgk.plots.scene import Scene, Side
+from ddgk.plots.scene import DrawnGraph, Scene
 
 Array = NDArray[np.float64]
 
-# Sheets are seen from the side: flattened, and leaning to the right.
+# Sheets are drawn in perspective: flattened, and leaning to the right.
 FLAT, LEAN, MARGIN, HEIGHT = 0.5, 0.15, 0.16, 1.62
 REACH = 1 + MARGIN
 WIDTH = 2 * (REACH + LEAN * REACH) + 0.04
@@ -27,24 +27,24 @@ UNSURE = 0.75
 
 
 def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, float]) -> None:
-    """Draw both sheets and what runs between them. inches: how wide and high the axes are."""
+    """Draw both sheets and the lines between them. inches: width and height of the axes."""
     from matplotlib.collections import LineCollection
 
     units = 72 * inches[0] / WIDTH, 72 * inches[1] / (HIGH - LOW)
     target, source = _place(scene, matched, units)
-    for side, places, height in ((scene.target, target, HEIGHT), (scene.source, source, 0.0)):
-        _draw_sheet(axes, height, side.text)
-        lost = ~side.kept
+    for own, places, height in ((scene.target, target, HEIGHT), (scene.source, source, 0.0)):
+        _draw_sheet(axes, height, own.text)
+        lost = ~own.kept
         draw_edges(
             axes,
-            side.graph,
+            own.graph,
             places,
-            size=float(side.sizes.max()),
+            size=float(own.sizes.max()),
             colours=[LOST if gone else EDGE for gone in lost],
-            widths=side.widths,
+            widths=own.widths,
             styles=[DASHED if gone else "solid" for gone in lost],
         )
-        draw_nodes(axes, side.graph, places, side.colours, size=side.sizes, hollow=~side.matched)
+        draw_nodes(axes, own.graph, places, own.colours, size=own.sizes, hollow=~own.matched)
     pairs, strength, matches = scene.links
     colours = [scene.target.colours[t] for t in pairs[:, 0].tolist()]
     thick = np.clip(np.sqrt(float(scene.target.sizes.min()) / 330), 0.35, 1.0)
@@ -118,10 +118,9 @@ def _place(scene: Scene, matched: bool, units: tuple[float, float]) -> tuple[Arr
     laid_out = lay_out_pair(scene.found, matched=matched, gaps=gaps)
     low = np.min([places.min(axis=0) for places in laid_out], axis=0)
     high = np.max([places.max(axis=0) for places in laid_out], axis=0)
-    # Pushing discs apart may lead off the sheet; and long graphs lie flat, so that a little
-    # stretching uses the sheet.
-    room = REACH - np.maximum(MARGIN, 0.5 * np.array(gaps) + 0.04)
-    stretch = np.minimum(room / np.maximum((high - low) / 2, 1e-9), [1.0, 1.8])
+    # Separated discs may leave the sheet, and long graphs are flat: scale both axes to fit.
+    reach = REACH - np.maximum(MARGIN, 0.5 * np.array(gaps) + 0.04)
+    stretch = np.minimum(reach / np.maximum((high - low) / 2, 1e-9), [1.0, 1.8])
     target, source = ((places - (low + high) / 2) * stretch for places in laid_out)
     return _tilt(target, HEIGHT), _tilt(source, 0.0)
 
@@ -139,13 +138,13 @@ def _untilt(drawn: Array) -> Array:
 
 
 def _in_the_open(segments: Array) -> Array:
-    """Cut lines off where they leave the upper sheet, under which they begin.
+    """Cut lines where they leave the area below the upper sheet.
 
     segments: (k, 2, 2), from the target to the source.
     """
     start, end = segments[:, 0], segments[:, 1]
     shares = np.ones(len(segments))
-    # On the sheet, as if it were seen from above; the lines go on in its plane.
+    # In the plane of the sheet.
     flat, moves = _untilt(start), _untilt(end) - _untilt(start)
     for at, moved in zip(flat.T, moves.T, strict=True):
         for edge in (-REACH, REACH):
@@ -161,13 +160,13 @@ def _draw_sheet(axes: Any, height: float, text: str) -> None:
     corners = np.array([[-REACH, -REACH], [REACH, -REACH], [REACH, REACH], [-REACH, REACH]])
     sheet = _tilt(corners, height)
     axes.add_patch(Polygon(sheet, facecolor=SHEET, edgecolor="#dde0e5", linewidth=0.8, zorder=0))
-    # Outside of the sheet, and on the side away from the other, no line or node runs into it.
+    # The text stands outside of the sheet, away from the other one, where no line crosses it.
     (x, y), va = (sheet[3] + [0, 0.03], "bottom") if height else (sheet[0] - [0, 0.03], "top")
     axes.text(x, y, text, color="#555555", fontsize=10, va=va)
 
 
 def _explain(axes: Any, scene: Scene) -> None:
-    """Say below the sheets what colours, lines and rings mean, as far as there are some."""
+    """Add the legend of colours, lines and rings below the sheets."""
     from matplotlib.lines import Line2D
 
     def line(text: str, **how: Any) -> Any:
@@ -180,7 +179,7 @@ def _explain(axes: Any, scene: Scene) -> None:
     if OTHER in scene.legend.values():
         shown["other"] = OTHER
     colours = [dot(text, color=colour) for text, colour in shown.items()]
-    sides: tuple[Side, Side] = (scene.target, scene.source)
+    both: tuple[DrawnGraph, DrawnGraph] = (scene.target, scene.source)
     _, strength, matches = scene.links
     lines = []
     if len(strength):
@@ -190,9 +189,9 @@ def _explain(axes: Any, scene: Scene) -> None:
             lines.append(line("unsure", linewidth=1.0))
     if not matches.all():
         lines.append(line("attends also", linestyle=DOTTED))
-    if not all(side.kept.all() for side in sides):
+    if not all(own.kept.all() for own in both):
         lines.append(line("edge not kept", color=LOST, linestyle=DASHED))
-    if not all(side.matched.all() for side in sides):
+    if not all(own.matched.all() for own in both):
         lines.append(dot("no partner", markerfacecolor="white", markeredgewidth=1.6))
     for row, entries in enumerate(part for part in (lines, colours) if part):
         legend = axes.legend(

@@ -1,4 +1,4 @@
-"""Graphs ordered by a hierarchical clustering of their distances, as in the paper's section 5.3."""
+"""Dendrogram and heat map of distances between graphs, as in the paper's section 5.3."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ddgk.errors import ParameterError
+from ddgk.plain import visible
 from ddgk.plots.canvas import (
     FAINT,
     INK,
@@ -29,23 +30,27 @@ MOST_NAMES = 90
 def clusters(
     distances: ArrayLike,
     names: Sequence[object],
-    families: Sequence[Hashable] | None = None,
+    classes: Sequence[Hashable] | None = None,
     *,
+    tree: ArrayLike | None = None,
     linkage: str = "average",
     title: str | None = None,
     path: str | PathLike[str] | None = None,
 ) -> Any:
-    """Draw distances between graphs, clustered: a dendrogram beside a reordered heat map.
+    """Draw a dendrogram of graphs next to the heat map of their distances.
 
     Parameters
     ----------
     distances : array-like of shape (n_graphs, n_graphs)
-        Symmetric with zeros on the diagonal, for example ``ddgk.kernel.distances(X)``.
+        Symmetric with zeros on the diagonal.
     names : sequence
         One per graph.
-    families : sequence of hashables, optional
-        What each graph is known to be; shown as colours, never used to cluster.
+    classes : sequence of hashables, optional
+        Class of each graph; shown as colours, never used to cluster.
+    tree : array-like of shape (n_graphs - 1, 4), optional
+        Linkage matrix in scipy's form. Default: computed from the distances.
     linkage : {"average", "complete", "single", "ward"}
+        How the tree is computed, or was.
     title : str, optional
     path : str or path, optional
         Where to save it; .svg, .png or .pdf.
@@ -58,7 +63,7 @@ def clusters(
     --------
     >>> import numpy, ddgk.plots
     >>> X = numpy.array([[0.0], [0.1], [5.0], [5.1]])
-    >>> figure = ddgk.plots.clusters(abs(X - X.T), "abcd", families=[0, 0, 1, 1])
+    >>> figure = ddgk.plots.clusters(abs(X - X.T), "abcd", classes=[0, 0, 1, 1])
     >>> sorted(text.get_text() for text in figure.axes[1].get_yticklabels())
     ['a', 'b', 'c', 'd']
     """
@@ -67,17 +72,21 @@ def clusters(
     from scipy.spatial.distance import squareform
 
     check_path(path)
-    values = _checked(distances, names, families)
+    values = _checked(distances, names, classes)
     if linkage not in LINKAGES:
         raise ParameterError(
             f"linkage must be one of {', '.join(map(repr, LINKAGES))}, not {linkage!r}"
         )
-    tree = link(squareform(values, checks=False), linkage, optimal_ordering=True)
-    drawn = dendrogram(tree, no_plot=True)
-    order = drawn["leaves"]
     n = len(values)
+    if tree is None:
+        # The best order of leaves costs O(n^3).
+        branches_of = link(squareform(values, checks=False), linkage, optimal_ordering=n <= 500)
+    else:
+        branches_of = np.asarray(tree, dtype=np.float64)
+    drawn = dendrogram(branches_of, no_plot=True)
+    order = drawn["leaves"]
     side = float(np.clip(0.17 * n, 4.5, 11))
-    colours = {} if families is None else assign_colours(families)
+    colours = {} if classes is None else assign_colours(classes)
     texts = [shorten(names[i], 22) for i in order]
     with style():
         page = _Page(side, longest=max(map(len, texts)))
@@ -87,15 +96,15 @@ def clusters(
         _draw_branches(branches, drawn, n)
         image = heat_map.imshow(values[np.ix_(order, order)], cmap="YlGnBu_r", aspect="auto")
         _name_rows(heat_map, texts)
-        if families is not None:
+        if classes is not None:
             strip = figure.add_axes(page.box(2.06, page.foot, 0.14, side))
-            _draw_strip(strip, [colours[families[i]] for i in order])
+            _draw_strip(strip, [colours[classes[i]] for i in order])
             for text, i in zip(heat_map.get_yticklabels(), order, strict=False):
-                text.set_color(_darker(colours[families[i]]))
+                text.set_color(_darker(colours[classes[i]]))
             place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": page.n_columns}
             add_legend(heat_map, colours, handletextpad=0.1, columnspacing=1.2, **place)
         _add_scale(figure, image, page.box(0.25, 0.35, 1.5, 0.1))
-        said = title or f"Distances between {n} graphs, {linkage} linkage"
+        said = visible(title) if title else f"Distances between {n} graphs, {linkage} linkage"
         x, y, *_ = page.box(0.25, page.height - 0.3, 0, 0)
         figure.text(x, y, said, fontsize=13, fontweight="bold", va="center")
         return save(figure, path)
@@ -125,7 +134,7 @@ def _add_scale(figure: Any, image: Any, box: tuple[float, ...]) -> None:
 
 
 def _checked(
-    distances: ArrayLike, names: Sequence[object], families: Sequence[Hashable] | None
+    distances: ArrayLike, names: Sequence[object], classes: Sequence[Hashable] | None
 ) -> NDArray[np.float64]:
     values = np.asarray(distances, dtype=np.float64)
     n = len(values)
@@ -137,10 +146,10 @@ def _checked(
         raise ParameterError("distances must be finite and not negative")
     scale = max(float(values.max()), 1.0)
     if not np.allclose(values, values.T, atol=1e-8 * scale):
-        raise ParameterError("distances must be symmetric; see DDGK(symmetric=True)")
+        raise ParameterError("distances must be symmetric")
     if (np.diag(values) > 1e-6 * scale).any():
         raise ParameterError("distances must be 0 between a graph and itself")
-    for what, given in (("names", names), ("families", families)):
+    for what, given in (("names", names), ("classes", classes)):
         if given is not None and len(given) != n:
             raise ParameterError(f"{n} graphs need as many {what}, not {len(given)}")
     return (values + values.T) / 2

@@ -1,0 +1,120 @@
+"""`ddgk search`: find the most similar graphs of a collection."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ddgk.cli import inputs, options
+from ddgk.cli.compare import load_model
+from ddgk.cli.failures import Commands
+from ddgk.cli.outputs import check_output
+
+search = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Find the most similar graphs of a collection.",
+)
+
+
+@search.command()
+def build(
+    graphs: Annotated[
+        str, typer.Argument(metavar="GRAPHS", help="A data set's name, a file, folder or pattern.")
+    ],
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The index to write.")],
+    model: Annotated[
+        Path | None,
+        typer.Option(help="A saved model. Default: one is fitted to the graphs.", metavar="FILE"),
+    ] = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = 1,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Embed graphs and write a search index.
+
+    \b
+    ddgk search build MUTAG -o mutag.index
+    """  # noqa: D301
+    check_output(out, (), force=force)
+    from ddgk.comparison import default_model
+    from ddgk.search import GraphIndex
+
+    collection = inputs.read_graphs(graphs).graphs
+    fitted = default_model(seed, jobs).fit(collection) if model is None else load_model(model)
+    index = GraphIndex.build(fitted, collection, n_jobs=jobs)  # type: ignore[arg-type]
+    index.save(out)
+    if not quiet:
+        typer.echo(f"wrote {out}: {len(index):,} graphs")
+
+
+@search.command()
+def query(
+    index: Annotated[
+        Path, typer.Argument(metavar="INDEX", help="As `ddgk search build` wrote it.")
+    ],
+    graph: Annotated[
+        str,
+        typer.Argument(
+            metavar="GRAPH", help="A file with one graph, or one of many, as in MUTAG:3."
+        ),
+    ],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many graphs to return.")] = 10,
+    within: Annotated[
+        float | None,
+        typer.Option(min=0, help="Return all graphs at most this far away in place of k."),
+    ] = None,
+    rerank: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Align with this many of the nearest, and sort by what is shared."
+        ),
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", metavar="FILE", help="Write the hits to a .csv file too."),
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Find the graphs of an index that are most similar to a graph.
+
+    \b
+    ddgk search query mutag.index MUTAG:3 -k 5 --rerank 5
+    """  # noqa: D301
+    if out is not None:
+        check_output(out, (".csv",), force=force)
+    from ddgk.plain import csv_bytes, visible
+    from ddgk.search import GraphIndex
+
+    wanted = inputs.read_graph(graph)
+    opened = GraphIndex.load(index)
+    hits = (
+        opened.query(wanted, k, rerank=rerank) if within is None else opened.within(wanted, within)
+    )
+    if out is not None:
+        from ddgk.store.files import write_atomically
+
+        rows = [
+            (rank + 1, hit.id, hit.name, hit.distance, hit.match.similarity if hit.match else None)
+            for rank, hit in enumerate(hits)
+        ]
+        heading = ("rank", "id", "name", "distance", "shared_part")
+        write_atomically(out, csv_bytes([heading, *rows]))
+    if quiet:
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table()
+    for title in ("rank", "graph", "distance", "why"):
+        table.add_column(title, justify="left" if title in ("graph", "why") else "right")
+    for rank, hit in enumerate(hits):
+        why = "\n".join(hit.match.lines) if hit.match else ""
+        table.add_row(str(rank + 1), Text(visible(hit.name, 48)), f"{hit.distance:.4g}", Text(why))
+    Console(highlight=False, markup=False).print(table)

@@ -1,0 +1,529 @@
+"""Compare graphs: distances, neighbours, clusters and outliers in one call."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.errors import MissingExtraError, ParameterError
+from ddgk.graphs import Graph
+from ddgk.graphs.convert import as_graph
+from ddgk.plain import csv_bytes, visible
+from ddgk.traits import Trait, measure, set_apart
+from ddgk.vectors import neighbor_table
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+MAX_MATRIX = 5_000  # graphs; above, no distance matrix is computed
+MAX_CSV = 2_000  # graphs whose whole matrix is written as text too
+MAX_CLUSTERS = 20  # that the automatic choice tries
+LEAST_SILHOUETTE = 0.1  # below, the graphs are one cluster
+N_PROTOTYPES = 1_000  # leaves of the tree above MAX_MATRIX graphs
+N_SAMPLED = 2_000  # graphs on which the silhouette is computed above MAX_MATRIX graphs
+LINKAGES = ("ward", "average", "complete", "single")
+OUTLIER_FACTOR = 3.0  # interquartile ranges above the upper quartile
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One cluster of a comparison.
+
+    Attributes
+    ----------
+    label : int
+        From 0, the largest cluster first.
+    members : array of int
+        Positions of its graphs.
+    medoid : int
+        Position of the graph nearest to the cluster's mean.
+    traits : tuple of Trait
+        What sets it apart from all other graphs, the largest difference first.
+    classes : dict
+        Number of its graphs of every known class.
+    """
+
+    label: int
+    members: Integers
+    medoid: int
+    traits: tuple[Trait, ...]
+    classes: dict[Hashable, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How similar graphs are; what `compare` returns.
+
+    Attributes
+    ----------
+    graphs : list of Graph
+    names : list of str
+    embedding : array of shape (n_graphs, n_columns)
+    distances : array of shape (n_graphs, n_graphs) or None
+        Euclidean distances of the embedding. None above 5,000 graphs.
+    neighbors : array of int, of shape (n_graphs, n_neighbors)
+        Positions of the nearest other graphs, nearest first.
+    neighbor_distances : array of shape (n_graphs, n_neighbors)
+    tree : array of shape (n_leaves - 1, 4)
+        Linkage matrix in scipy's form.
+    leaves : array of int, of shape (n_graphs,)
+        The leaf of the tree that holds each graph. Above 5,000 graphs a leaf is a group of similar
+        graphs, else one graph.
+    labels : array of int, of shape (n_graphs,)
+        The cluster of each graph.
+    silhouettes : dict of int to float
+        Mean silhouette for every number of clusters that was tried; empty if it was given.
+    outlier_scores : array of shape (n_graphs,)
+        Mean distance to the nearest neighbours.
+    outliers : array of int
+        Positions of graphs whose score is more than 3 interquartile ranges above the upper
+        quartile, the farthest first.
+    clusters : tuple of Cluster
+    model : object
+        The fitted model.
+    """
+
+    graphs: list[Graph] = field(repr=False)
+    names: list[str]
+    embedding: NDArray[Any]
+    distances: Array | None
+    neighbors: Integers
+    neighbor_distances: Array
+    tree: Array
+    leaves: Integers
+    leaf_distances: Array
+    labels: Integers
+    silhouettes: dict[int, float]
+    outlier_scores: Array
+    outliers: Integers
+    clusters: tuple[Cluster, ...]
+    linkage: str
+    model: Any = field(repr=False)
+
+    @property
+    def n_clusters(self) -> int:
+        """Number of clusters."""
+        return len(self.clusters)
+
+    def __repr__(self) -> str:
+        return (
+            f"Comparison({len(self.names):,} graphs, {self.n_clusters} clusters, "
+            f"{len(self.outliers)} outliers)"
+        )
+
+    def __rich__(self) -> Any:
+        """Return the report that `rich` prints."""
+        from ddgk.comparison_report import report
+
+        return report(self)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{own.label}</td><td>{len(own.members):,}</td>"
+            f"<td>{html.escape(visible(self.names[own.medoid], 40))}</td>"
+            f"<td>{html.escape('; '.join(str(trait) for trait in own.traits[:3]))}</td></tr>"
+            for own in self.clusters
+        )
+        return (
+            f"<p>{html.escape(repr(self))}</p><table><thead><tr><th>cluster</th><th>graphs</th>"
+            f"<th>medoid</th><th>set apart by</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
+
+    def nearest(self, position: int) -> list[tuple[str, float]]:
+        """Return names and distances of the graphs nearest to one, given by its position."""
+        found = zip(self.neighbors[position], self.neighbor_distances[position], strict=True)
+        return [(self.names[other], float(apart)) for other, apart in found]
+
+    def to_files(self, folder: str | os.PathLike[str]) -> list[Path]:
+        """Write tables, the report and figures into a folder, which is made if need be.
+
+        Text in the tables cannot be mistaken for formulas. Figures need matplotlib, the Parquet
+        file pyarrow; without them they are left out.
+
+        Returns
+        -------
+        list of Path
+            The files that were written.
+        """
+        from ddgk.comparison_report import plain_report
+        from ddgk.store.files import write_atomically
+
+        where = Path(folder)
+        where.mkdir(parents=True, exist_ok=True)
+        contents = {
+            "neighbors.csv": csv_bytes(self._neighbor_rows()),
+            "clusters.csv": csv_bytes(self._cluster_rows()),
+            "traits.csv": csv_bytes(self._trait_rows()),
+            "report.txt": plain_report(self).encode(),
+            "summary.json": (json.dumps(self._summary(), indent=1) + "\n").encode(),
+        }
+        if self.distances is not None:
+            contents["distances.npz"] = _npz(names=self.names, distances=self.distances)
+            if len(self.names) <= MAX_CSV:
+                heading = ["", *self.names]
+                rows = zip(self.names, self.distances.tolist(), strict=True)
+                contents["distances.csv"] = csv_bytes(
+                    [heading, *([name, *row] for name, row in rows)]
+                )
+            if find_spec("pyarrow") is not None:
+                contents["distances.parquet"] = _parquet(self.names, self.distances)
+        written = []
+        for name, content in contents.items():
+            write_atomically(where / name, content)
+            written.append(where / name)
+        return written + self._draw(where)
+
+    def _draw(self, folder: Path) -> list[Path]:
+        from ddgk import plots
+
+        if len(self.leaf_distances) < 2:
+            return []
+        path = folder / "clusters.svg"
+        sizes = np.bincount(self.leaves, minlength=len(self.leaf_distances))
+        first = np.unique(self.leaves, return_index=True)[1]
+        alone = self.distances is not None
+        names = [
+            self.names[graph] if alone else f"{self.names[graph]} and {size - 1} more"
+            for graph, size in zip(first.tolist(), sizes.tolist(), strict=True)
+        ]
+        try:
+            plots.clusters(
+                self.leaf_distances,
+                names,
+                [f"cluster {label}" for label in self.labels[first]],
+                tree=self.tree,
+                linkage=self.linkage,
+                path=path,
+            )
+        except MissingExtraError:
+            return []
+        return [path]
+
+    def _neighbor_rows(self) -> list[tuple[Any, ...]]:
+        rows: list[tuple[Any, ...]] = [("graph", "rank", "neighbor", "distance")]
+        for place, name in enumerate(self.names):
+            rows += [
+                (name, rank + 1, other, apart)
+                for rank, (other, apart) in enumerate(self.nearest(place))
+            ]
+        return rows
+
+    def _cluster_rows(self) -> list[tuple[Any, ...]]:
+        medoids, outliers = {own.medoid for own in self.clusters}, set(self.outliers.tolist())
+        heading = ("position", "graph", "cluster", "medoid", "outlier_score", "outlier")
+        return [
+            heading,
+            *(
+                (place, name, int(self.labels[place]), int(place in medoids),
+                 float(self.outlier_scores[place]), int(place in outliers))
+                for place, name in enumerate(self.names)
+            ),
+        ]  # fmt: skip
+
+    def _trait_rows(self) -> list[tuple[Any, ...]]:
+        heading = ("cluster", "statistic", "mean_inside", "mean_outside", "standardised_difference")
+        return [heading, *((own.label, *trait) for own in self.clusters for trait in own.traits)]
+
+    def _summary(self) -> dict[str, Any]:
+        return {
+            "n_graphs": len(self.names),
+            "n_columns": int(self.embedding.shape[1]),
+            "linkage": self.linkage,
+            "n_clusters": self.n_clusters,
+            "silhouettes": {str(k): score for k, score in self.silhouettes.items()},
+            "clusters": [
+                {
+                    "cluster": own.label,
+                    "n_graphs": len(own.members),
+                    "medoid": own.medoid,
+                    "medoid_name": self.names[own.medoid],
+                    "classes": {visible(key): count for key, count in own.classes.items()},
+                    "set_apart_by": [str(trait) for trait in own.traits[:5]],
+                }
+                for own in self.clusters
+            ],
+            "outliers": [
+                {"graph": self.names[place], "score": float(self.outlier_scores[place])}
+                for place in self.outliers.tolist()
+            ],
+        }
+
+
+def compare(
+    graphs: Iterable[Any],
+    *,
+    model: Any = None,
+    names: Sequence[str] | None = None,
+    classes: Sequence[Hashable] | None = None,
+    embedding: NDArray[Any] | None = None,
+    n_neighbors: int = 10,
+    n_clusters: int | str = "auto",
+    linkage: str = "ward",
+    random_state: int = 0,
+    n_jobs: int = 1,
+) -> Comparison:
+    """Find out how similar graphs are.
+
+    The graphs are embedded; all else follows from Euclidean distances of the embedding. Clusters are
+    a cut of a hierarchical clustering, into the number with the largest mean silhouette [1]_. Above
+    5,000 graphs, k-means groups the graphs first, the tree is that of 1,000 groups, and there is no
+    distance matrix.
+
+    Parameters
+    ----------
+    graphs : iterable of graphs
+        At least 2.
+    model : DDGK, optional
+        Fitted. Default: ``DDGK(random_state=random_state)``, fitted to the graphs.
+    names : sequence of str, optional
+        One per graph. Default: the names the graphs have, else their positions.
+    classes : sequence of hashables, optional
+        Known classes, counted in every cluster and never used to cluster.
+    embedding : array of shape (n_graphs, n_columns), optional
+        What the model returns for the graphs, if it is known already.
+    n_neighbors : int
+        Neighbours of every graph.
+    n_clusters : int or "auto"
+    linkage : {"ward", "average", "complete", "single"}
+    random_state : int
+    n_jobs : int
+        Threads; results do not depend on it up to 20,000 graphs.
+
+    Returns
+    -------
+    Comparison
+
+    References
+    ----------
+    .. [1] Rousseeuw, P. J. "Silhouettes: a graphical aid to the interpretation and validation of
+       cluster analysis." Journal of Computational and Applied Mathematics 20 (1987): 53-65.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> from ddgk.comparison import compare
+    >>> make = (networkx.cycle_graph, networkx.star_graph)
+    >>> graphs = [kind(n) for kind in make for n in (6, 7, 8)]
+    >>> compare(graphs, n_clusters=2, n_neighbors=2).labels.tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+    collection = [as_graph(graph) for graph in graphs]
+    n = len(collection)
+    _check(n, n_neighbors, n_clusters, linkage)
+    called = _names(collection, names)
+    if classes is not None and len(classes) != n:
+        raise ParameterError(f"{n} graphs need as many classes, not {len(classes)}")
+    if embedding is None:
+        model = default_model(random_state, n_jobs).fit(collection) if model is None else model
+        embedding = model.transform(collection)
+    rows = np.ascontiguousarray(embedding, dtype=np.float32)
+    if rows.ndim != 2 or len(rows) != n or not np.isfinite(rows).all():
+        raise ParameterError(f"the embedding must be finite, a row for each of {n} graphs")
+    distances = _matrix(rows) if n <= MAX_MATRIX else None
+    near, apart = _neighbors(rows, distances, min(n_neighbors, n - 1), n_jobs)
+    grouping = _cluster(rows, distances, n_clusters, linkage, random_state)
+    scores = apart.mean(axis=1)
+    low, high = np.quantile(scores, (0.25, 0.75))
+    far = np.flatnonzero(scores > high + OUTLIER_FACTOR * (high - low)) if high > low else []
+    outliers = np.asarray(sorted(far, key=lambda place: (-scores[place], place)), dtype=np.int64)
+    return Comparison(
+        graphs=collection,
+        names=called,
+        embedding=rows,
+        distances=distances,
+        neighbors=near,
+        neighbor_distances=apart,
+        tree=grouping.tree,
+        leaves=grouping.leaves,
+        leaf_distances=grouping.leaf_distances,
+        labels=grouping.labels,
+        silhouettes=grouping.silhouettes,
+        outlier_scores=scores,
+        outliers=outliers,
+        clusters=_describe_clusters(collection, rows, grouping.labels, classes),
+        linkage=linkage,
+        model=model,
+    )
+
+
+@dataclass(frozen=True)
+class _Grouping:
+    """A tree, which leaf holds each graph, and the cut."""
+
+    tree: Array
+    leaves: Integers
+    leaf_distances: Array
+    labels: Integers
+    silhouettes: dict[int, float]
+
+
+def default_model(random_state: int, n_jobs: int) -> Any:
+    """Return the model, not fitted yet, that is used where none is given."""
+    from ddgk.estimator import DDGK
+
+    return DDGK(random_state=random_state, n_jobs=n_jobs)
+
+
+def _check(n: int, n_neighbors: int, n_clusters: int | str, linkage: str) -> None:
+    if n < 2:
+        raise ParameterError(f"comparing needs at least 2 graphs, not {n}")
+    if n_neighbors < 1:
+        raise ParameterError(f"n_neighbors must be at least 1, not {n_neighbors!r}")
+    if n_clusters != "auto" and not (isinstance(n_clusters, int) and 1 <= n_clusters <= n):
+        raise ParameterError(f"n_clusters must be 'auto' or between 1 and {n}, not {n_clusters!r}")
+    if linkage not in LINKAGES:
+        raise ParameterError(
+            f"linkage must be one of {', '.join(map(repr, LINKAGES))}, not {linkage!r}"
+        )
+
+
+def _names(graphs: Sequence[Graph], names: Sequence[str] | None) -> list[str]:
+    if names is None:
+        return [str(i) if graph.name is None else graph.name for i, graph in enumerate(graphs)]
+    if len(names) != len(graphs):
+        raise ParameterError(f"{len(graphs)} graphs need as many names, not {len(names)}")
+    return [str(name) for name in names]
+
+
+def _matrix(rows: NDArray[np.float32]) -> Array:
+    from scipy.spatial.distance import pdist, squareform
+
+    found: Array = squareform(pdist(rows.astype(np.float64)))
+    return found
+
+
+def _neighbors(
+    rows: NDArray[np.float32], distances: Array | None, k: int, n_jobs: int
+) -> tuple[Integers, Array]:
+    if distances is None:
+        return neighbor_table(rows, k, n_jobs=n_jobs)
+    others = distances.copy()
+    np.fill_diagonal(others, np.inf)
+    near = np.argsort(others, axis=1, kind="stable")[:, :k]
+    return near, np.take_along_axis(others, near, axis=1)
+
+
+def _cluster(
+    rows: NDArray[np.float32],
+    distances: Array | None,
+    n_clusters: int | str,
+    linkage: str,
+    random_state: int,
+) -> _Grouping:
+    from scipy.cluster.hierarchy import linkage as link
+    from scipy.spatial.distance import squareform
+
+    n = len(rows)
+    if distances is not None:
+        leaves, leaf_distances = np.arange(n), distances
+        sampled, apart = leaves, distances
+    else:
+        leaves, leaf_distances = _prototypes(rows, random_state)
+        draw = np.random.default_rng(random_state)
+        sampled = np.sort(draw.choice(n, N_SAMPLED, replace=False))
+        apart = _matrix(rows[sampled])
+    tree = link(squareform(leaf_distances, checks=False), linkage)
+    if n_clusters == "auto":
+        scores = _silhouettes(tree, leaves, sampled, apart)
+        best = max(scores, key=lambda k: (scores[k], -k), default=1)
+        chosen = best if scores.get(best, 0.0) >= LEAST_SILHOUETTE else 1
+    else:
+        scores, chosen = {}, int(n_clusters)
+    return _Grouping(tree, leaves, leaf_distances, _cut(tree, leaves, chosen), scores)
+
+
+def _prototypes(rows: NDArray[np.float32], random_state: int) -> tuple[Integers, Array]:
+    """Group graphs by k-means; return the group of each, and the distances between the means."""
+    from sklearn.cluster import MiniBatchKMeans
+
+    means = MiniBatchKMeans(N_PROTOTYPES, batch_size=4096, n_init=1, random_state=random_state)
+    groups = means.fit(rows).predict(rows)
+    used, leaves = np.unique(groups, return_inverse=True)
+    return leaves.astype(np.int64), _matrix(means.cluster_centers_[used])
+
+
+def _silhouettes(
+    tree: Array, leaves: Integers, sampled: Integers, distances: Array
+) -> dict[int, float]:
+    from sklearn.metrics import silhouette_score
+
+    scores = {}
+    for k in range(2, min(MAX_CLUSTERS, len(sampled) - 1, len(tree)) + 1):
+        labels = _cut(tree, leaves, k)[sampled]
+        if 1 < len(np.unique(labels)) < len(labels):
+            scores[k] = float(silhouette_score(distances, labels, metric="precomputed"))
+    return scores
+
+
+def _cut(tree: Array, leaves: Integers, k: int) -> Integers:
+    """Cut the tree into k clusters, numbered from the largest, equal ones by their first graph."""
+    from scipy.cluster.hierarchy import cut_tree
+
+    if k == 1:
+        return np.zeros(len(leaves), dtype=np.int64)
+    raw = cut_tree(tree, n_clusters=k)[:, 0][leaves]
+    _, first, codes, counts = np.unique(
+        raw, return_index=True, return_inverse=True, return_counts=True
+    )
+    order = np.lexsort((first, -counts))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    found: Integers = rank[codes]
+    return found
+
+
+def _describe_clusters(
+    graphs: Sequence[Graph],
+    rows: NDArray[np.float32],
+    labels: Integers,
+    classes: Sequence[Hashable] | None,
+) -> tuple[Cluster, ...]:
+    names, values = measure(graphs)
+    found = []
+    for label in range(int(labels.max()) + 1):
+        inside = labels == label
+        members = np.flatnonzero(inside)
+        own = rows[members].astype(np.float64)
+        medoid = members[int(((own - own.mean(axis=0)) ** 2).sum(axis=1).argmin())]
+        counts: dict[Hashable, int] = {}
+        for place in members.tolist() if classes is not None else ():
+            assert classes is not None
+            counts[classes[place]] = counts.get(classes[place], 0) + 1
+        found.append(Cluster(label, members, int(medoid), set_apart(names, values, inside), counts))
+    return tuple(found)
+
+
+def _npz(**arrays: Any) -> bytes:
+    import io
+    import zipfile
+
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            # Named this way an entry has no date, so the same table is the same file.
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asarray(array), allow_pickle=False)
+    return content.getvalue()
+
+
+def _parquet(names: Sequence[str], distances: Array) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    shown = [visible(name) for name in names]
+    columns = [pyarrow.array(shown), *(pyarrow.array(column) for column in distances.T)]
+    # Names of graphs may repeat, names of columns may not.
+    table = pyarrow.table(columns, names=["graph", *map(str, range(len(names)))])
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(table, sink)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found

@@ -1,0 +1,218 @@
+"""Everything the page shows: places, names, colours, neighbours, drawings, alignments."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.comparison import Comparison, compare
+from ddgk.errors import DDGKError, ParameterError
+from ddgk.explorer.coordinates import Projection, project
+from ddgk.explorer.drawings import draw
+from ddgk.graphs import Graph
+from ddgk.graphs.graph import label_key
+from ddgk.matching import describe_match
+from ddgk.plain import visible
+from ddgk.traits import measure
+
+MAX_DRAWN = 5_000  # graphs whose drawings a static page holds
+MAX_ALIGNED = 3_000  # pairs of graphs whose alignment a static page holds
+MAX_ALIGNED_NODES = 200
+MAX_CATEGORIES = 200
+MAX_NAME = 80
+PLACES = 65_535  # coordinates on the map are whole numbers from 0 to this
+
+
+@dataclass(frozen=True)
+class Atlas:
+    """A collection of graphs, ready to be shown.
+
+    Attributes
+    ----------
+    title : str
+    comparison : Comparison
+    projection : Projection
+    columns : list of dict
+        What points can be coloured by: "name", "kind" ("category" or "number"), "values", and
+        "labels" of categories.
+    """
+
+    title: str
+    comparison: Comparison
+    projection: Projection
+    columns: list[dict[str, Any]] = field(repr=False)
+
+    @property
+    def graphs(self) -> list[Graph]:
+        """All graphs."""
+        return self.comparison.graphs
+
+    def map_values(self) -> dict[str, Any]:
+        """Return places, names, columns and neighbours as plain values."""
+        found, places = self.comparison, np.rint(self.projection.places * PLACES).astype(int)
+        return {
+            "title": visible(self.title, MAX_NAME),
+            "projection": self.projection.method,
+            "x": places[:, 0].tolist(),
+            "y": places[:, 1].tolist(),
+            "names": [visible(name, MAX_NAME) for name in found.names],
+            "columns": self.columns,
+            "neighbors": found.neighbors.tolist(),
+            "distances": [[_short(value) for value in row] for row in found.neighbor_distances],
+        }
+
+    def drawings(self) -> list[dict[str, Any]]:
+        """Return drawings of the first graphs, as many as a static page holds."""
+        return [draw(graph) for graph in self.graphs[:MAX_DRAWN]]
+
+    def matches(self, n_aligned: int) -> dict[str, dict[str, Any]]:
+        """Align every graph with its nearest ones; keys are "i-j" with i < j."""
+        found: dict[str, dict[str, Any]] = {}
+        for rank in range(min(n_aligned, self.comparison.neighbors.shape[1])):
+            for place, others in enumerate(self.comparison.neighbors.tolist()):
+                first, second = sorted((place, others[rank]))
+                key = f"{first}-{second}"
+                if len(found) >= MAX_ALIGNED or key in found:
+                    continue
+                pair = (self.graphs[first], self.graphs[second])
+                if max(graph.n_nodes for graph in pair) <= MAX_ALIGNED_NODES:
+                    found[key] = match_values(*pair, self.comparison.model)
+        return found
+
+
+def make_atlas(
+    graphs: Iterable[Any],
+    *,
+    title: str = "graphs",
+    model: Any = None,
+    names: Sequence[str] | None = None,
+    classes: Sequence[Hashable] | None = None,
+    embedding: NDArray[Any] | None = None,
+    attributes: dict[str, Sequence[Any]] | None = None,
+    projection: str = "auto",
+    n_neighbors: int = 10,
+    random_state: int = 0,
+    n_jobs: int = 1,
+) -> Atlas:
+    """Compare graphs and put them on a map.
+
+    Parameters
+    ----------
+    graphs, model, names, classes, embedding, n_neighbors, random_state, n_jobs
+        As for `ddgk.compare`.
+    title : str
+    attributes : dict of str to sequence, optional
+        More to colour by: a value per graph, text or numbers.
+    projection : {"auto", "umap", "pca"}
+
+    Examples
+    --------
+    >>> import networkx
+    >>> graphs = [networkx.cycle_graph(n) for n in (4, 5, 6)]
+    >>> atlas = make_atlas(graphs, embedding=np.eye(3), n_neighbors=2)
+    >>> [column["name"] for column in atlas.columns][:3]
+    ['cluster', 'nodes', 'edges']
+    """
+    comparison = compare(
+        graphs,
+        model=model,
+        names=names,
+        classes=classes,
+        embedding=embedding,
+        n_neighbors=n_neighbors,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
+    columns = [] if classes is None else [_category("class", classes)]
+    columns.append(_category("cluster", comparison.labels.tolist()))
+    for name, values in (attributes or {}).items():
+        if len(values) != len(comparison.names):
+            raise ParameterError(
+                f"{len(comparison.names)} graphs need as many values of {name!r}, not {len(values)}"
+            )
+        numbers = all(isinstance(value, int | float | np.number) for value in values)
+        columns.append(_number(name, values) if numbers else _category(name, values))
+    traits, measured = measure(comparison.graphs)
+    columns += [
+        _number(name, measured[:, place])
+        for place, name in enumerate(traits)
+        if len(np.unique(measured[:, place])) > 1
+    ]
+    columns.append(_number("outlier score", comparison.outlier_scores))
+    where = project(comparison.embedding, method=projection, random_state=random_state)
+    return Atlas(title, comparison, where, columns)
+
+
+def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, Any]:
+    """Align two graphs; return the partner of every target node and the confidence in percent.
+
+    Examples
+    --------
+    >>> path = Graph(3, [(0, 1), (1, 2)], node_labels="abc")
+    >>> match_values(path, path)["p"]
+    [0, 1, 2]
+    """
+    from ddgk.alignment import align
+
+    match = describe_match(align(target, source))
+    partners, sure = [-1] * target.n_nodes, [0] * target.n_nodes
+    for t, s, confidence in match.pairs:
+        partners[t], sure[t] = s, round(100 * confidence)
+    found: dict[str, Any] = {"p": partners, "c": sure}
+    lines = explain_pair(model, target, source)
+    if lines:
+        found["why"] = lines
+    return found
+
+
+def explain_pair(model: Any, a: Graph, b: Graph) -> list[str]:
+    """Return what a model says of the similarity of two graphs, a line each; none if it cannot."""
+    explain = getattr(model, "explain_similarity", None)
+    if explain is None:
+        return []
+    try:
+        return [visible(line, 120) for line in str(explain(a, b)).splitlines()[:12]]
+    except DDGKError:
+        return []
+
+
+def _category(name: str, values: Sequence[Any]) -> dict[str, Any]:
+    counts: dict[Any, int] = {}
+    for value in values:
+        counts[value] = counts.get(value, 0) + 1
+    frequent = sorted(counts, key=lambda value: (-counts[value], label_key(value)))
+    kept = sorted(frequent[:MAX_CATEGORIES], key=_natural)
+    code = {value: place for place, value in enumerate(kept)}
+    labels = [visible(value, 40) for value in kept]
+    if len(frequent) > MAX_CATEGORIES:
+        labels.append("other")
+    return {
+        "name": visible(name, 40),
+        "kind": "category",
+        "values": [code.get(value, MAX_CATEGORIES) for value in values],
+        "labels": labels,
+    }
+
+
+def _natural(value: Any) -> tuple[int, float, str]:
+    if isinstance(value, int | float | np.number):
+        return 0, float(value), ""
+    return 1, 0.0, label_key(value)
+
+
+def _number(name: str, values: Iterable[Any]) -> dict[str, Any]:
+    return {
+        "name": visible(name, 40),
+        "kind": "number",
+        "values": [_short(value) for value in values],
+    }
+
+
+def _short(value: Any) -> float | None:
+    """Return a number with four significant digits, as JSON can hold it."""
+    number = float(value)
+    return float(f"{number:.4g}") if np.isfinite(number) else None

@@ -1,0 +1,110 @@
+"""Two coordinates for every graph, and for graphs that come later."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.errors import MissingExtraError, ParameterError
+from ddgk.vectors import nearest
+
+Array = NDArray[np.float64]
+
+METHODS = ("auto", "umap", "pca")
+N_NEIGHBORS = 5  # of a new graph, whose places it is put between
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A map of embeddings.
+
+    Attributes
+    ----------
+    method : str
+        "UMAP" or "PCA".
+    places : array of shape (n_graphs, 2)
+        In [0, 1] x [0, 1].
+    embedding : array of shape (n_graphs, n_columns)
+    """
+
+    method: str
+    places: Array
+    embedding: NDArray[np.float32]
+
+    def place(self, row: NDArray[Any]) -> tuple[float, float]:
+        """Return where a new graph belongs: between its nearest neighbours, the nearest most."""
+        near, distances = nearest(self.embedding, np.asarray(row, dtype=np.float32), N_NEIGHBORS)
+        if distances[0] == 0:
+            x, y = self.places[near[0]]
+        else:
+            weights = 1 / distances**2
+            x, y = (weights[:, None] * self.places[near]).sum(axis=0) / weights.sum()
+        return float(x), float(y)
+
+
+def project(embedding: NDArray[Any], *, method: str = "auto", random_state: int = 0) -> Projection:
+    """Compute a map: UMAP [1]_ where umap-learn is installed, else principal components.
+
+    References
+    ----------
+    .. [1] McInnes, L., Healy, J., and Melville, J. "UMAP: Uniform Manifold Approximation and
+       Projection for Dimension Reduction." arXiv:1802.03426 (2018).
+
+    Examples
+    --------
+    >>> project(np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]]), method="pca").places.shape
+    (3, 2)
+    """
+    if method not in METHODS:
+        raise ParameterError(
+            f"a map must be one of {', '.join(map(repr, METHODS))}, not {method!r}"
+        )
+    rows = np.ascontiguousarray(embedding, dtype=np.float32)
+    has_umap = find_spec("umap") is not None
+    if method == "umap" and not has_umap:
+        raise MissingExtraError("a UMAP needs umap-learn: pip install 'ddgk[explore]'")
+    enough = len(rows) >= 15 and len(np.unique(rows, axis=0)) >= 5
+    if has_umap and enough and method != "pca":
+        return Projection("UMAP", _fit(_umap(rows, random_state)), rows)
+    return Projection("PCA", _fit(_pca(rows, random_state)), rows)
+
+
+def _umap(rows: NDArray[np.float32], random_state: int) -> Array:
+    import warnings
+
+    with warnings.catch_warnings():
+        # It warns that a seed leaves one thread, and about its own use of scikit-learn.
+        warnings.simplefilter("ignore")
+        from umap import UMAP
+
+        reduce = UMAP(
+            n_neighbors=min(15, len(rows) - 1), min_dist=0.1, random_state=random_state, n_jobs=1
+        )
+        found: Array = np.asarray(reduce.fit_transform(rows), dtype=np.float64)
+    return found
+
+
+def _pca(rows: NDArray[np.float32], random_state: int) -> Array:
+    from sklearn.decomposition import PCA
+
+    if len(rows) < 2 or rows.shape[1] < 2:
+        return np.stack([rows[:, 0], np.zeros(len(rows))], axis=1).astype(np.float64)
+    solver = "full" if min(rows.shape) <= 500 else "randomized"
+    reduce = PCA(n_components=2, svd_solver=solver, random_state=random_state)
+    found: Array = reduce.fit_transform(rows.astype(np.float64))
+    return found
+
+
+def _fit(places: Array) -> Array:
+    """Scale both axes alike into the unit square; outlying graphs do not squeeze the others."""
+    if not np.isfinite(places).all():
+        raise ParameterError("the map has coordinates that are not finite")
+    low, high = np.quantile(places, (0.001, 0.999), axis=0)
+    reach = float((high - low).max()) or 1.0
+    centred = (np.clip(places, low - 0.05 * reach, high + 0.05 * reach) - (low + high) / 2) / reach
+    fitted: Array = np.clip(0.5 + 0.9 * centred, 0.0, 1.0)
+    return fitted

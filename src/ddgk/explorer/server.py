@@ -1,0 +1,376 @@
+"""The local server: the page, and the same answers as JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import ipaddress
+import json
+from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import numpy as np
+
+from ddgk.errors import DDGKError, GraphError, MissingExtraError, ParameterError
+from ddgk.explorer.atlas import Atlas
+from ddgk.explorer.drawings import draw
+from ddgk.explorer.openapi import description, documentation
+from ddgk.explorer.page import assemble
+from ddgk.explorer.workers import BusyServerError, TooLongError, Workers
+from ddgk.plain import graph_from_plain, graph_to_plain, visible
+from ddgk.vectors import nearest
+
+MAX_BODY = 1 << 20  # bytes
+MAX_NODES = 2_000
+MAX_EDGES = 20_000
+MAX_NEIGHBORS = 100
+BODY_SECONDS = 15.0
+N_CACHED = 5_000  # drawings
+EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 addresses that stand for all names of the machine
+LEAST_TOKEN = 16  # characters
+
+
+class _RefusedError(Exception):
+    """A request that is answered with an error."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def make_app(
+    atlas: Atlas, *, token: str | None = None, hosts: tuple[str, ...] = (), **limits: Any
+) -> Any:
+    """Return the Starlette application.
+
+    Parameters
+    ----------
+    atlas : Atlas
+        Made with a model.
+    token : str, optional
+        Every request must carry it, as ``Authorization: Bearer TOKEN`` or, for the page, once as
+        ``/?token=TOKEN``.
+    hosts : tuple of str
+        Host names under which the server may be addressed, besides the loopback ones.
+    **limits
+        As for `Workers`: n_workers, max_waiting, seconds, max_memory.
+    """
+    try:
+        from starlette.applications import Starlette
+        from starlette.middleware import Middleware
+        from starlette.routing import Route
+    except ImportError as error:
+        raise MissingExtraError(
+            "the server needs starlette and uvicorn: pip install 'ddgk[explore]'"
+        ) from error
+    if atlas.comparison.model is None:
+        raise ParameterError("the server needs the model that embedded the graphs")
+    service = _Service(atlas, Workers(atlas.comparison.model, **limits))
+
+    @asynccontextmanager
+    async def running(_: Any) -> AsyncIterator[None]:
+        service.workers.start()
+        yield
+        service.workers.stop()
+
+    routes = [
+        Route("/", service.page),
+        Route("/health", service.health),
+        Route("/openapi.json", service.openapi),
+        Route("/docs", service.docs),
+        Route("/api/graph/{position:int}", service.graph),
+        Route("/api/embed", service.embed, methods=["POST"]),
+        Route("/api/similar", service.similar, methods=["POST"]),
+        Route("/api/align", service.align, methods=["POST"]),
+    ]
+    allowed = {"localhost", "127.0.0.1", "[::1]", *hosts}
+    guard = Middleware(_Guard, token=token, hosts=allowed, policy=service.policy)
+    return Starlette(routes=routes, middleware=[guard], lifespan=running)
+
+
+def serve(
+    atlas: Atlas,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    token: str | None = None,
+    **limits: Any,
+) -> None:
+    """Serve the page until the process is interrupted; other than loopback needs a token."""
+    check_address(host, token)
+    app = make_app(atlas, token=token, hosts=(host,), **limits)
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtraError(
+            "the server needs starlette and uvicorn: pip install 'ddgk[explore]'"
+        ) from error
+    uvicorn.run(
+        app,
+        host=host,
+        port=port,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=256,
+        timeout_keep_alive=10,
+        h11_max_incomplete_event_size=16_384,
+    )
+
+
+def check_address(host: str, token: str | None) -> None:
+    """Check that an address other than loopback comes with a token.
+
+    Examples
+    --------
+    >>> check_address("127.0.0.1", None)
+    >>> check_address("0.0.0.0", None)
+    Traceback (most recent call last):
+    ...
+    ddgk.errors.ParameterError: serving on 0.0.0.0 needs a token of at least 16 characters
+    """
+    try:
+        local = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        local = host == "localhost"
+    if not local and (token is None or len(token) < LEAST_TOKEN):
+        raise ParameterError(
+            f"serving on {visible(host, 60)} needs a token of at least {LEAST_TOKEN} characters"
+        )
+
+
+class _Guard:
+    """Checks host, origin and token of every request, and adds security headers to answers."""
+
+    def __init__(self, app: Any, token: str | None, hosts: set[str], policy: str) -> None:
+        self.app, self.token, self.hosts = app, token, hosts
+        self.headers = [
+            (b"content-security-policy", policy.encode()),
+            (b"x-content-type-options", b"nosniff"),
+            (b"x-frame-options", b"DENY"),
+            (b"referrer-policy", b"no-referrer"),
+            (b"cross-origin-resource-policy", b"same-origin"),
+            (b"cache-control", b"no-store"),
+        ]
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        from starlette.requests import Request
+        from starlette.responses import JSONResponse, RedirectResponse
+
+        async def send_guarded(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message.get("headers", ()), *self.headers]
+            await send(message)
+
+        request = Request(scope)
+        refused: Any = None
+        host = request.headers.get("host", "")
+        name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
+        origin = request.headers.get("origin")
+        if name not in self.hosts and not self.hosts & EVERYWHERE:
+            refused = JSONResponse({"error": "this host name is not served"}, 421)
+        elif origin is not None and origin.partition("://")[2] != host:
+            refused = JSONResponse({"error": "requests from other sites are refused"}, 403)
+        elif self.token is not None and not self._knows(request):
+            given = request.query_params.get("token", "")
+            if request.url.path == "/" and hmac.compare_digest(given.encode(), self.token.encode()):
+                refused = RedirectResponse("/", 303)
+                refused.set_cookie("ddgk", self.token, httponly=True, samesite="strict")
+            else:
+                refused = JSONResponse({"error": "a token is needed"}, 401)
+        await (self.app if refused is None else refused)(scope, receive, send_guarded)
+
+    def _knows(self, request: Any) -> bool:
+        assert self.token is not None
+        bearer = request.headers.get("authorization", "").removeprefix("Bearer ")
+        given = (bearer, request.cookies.get("ddgk", ""))
+        return any(hmac.compare_digest(text.encode(), self.token.encode()) for text in given)
+
+
+class _Service:
+    """Answers requests about one atlas."""
+
+    def __init__(self, atlas: Atlas, workers: Workers) -> None:
+        self.atlas, self.workers = atlas, workers
+        self._page, self.policy = assemble(atlas.map_values(), served=True)
+        self._drawings: OrderedDict[int, Any] = OrderedDict()
+
+    async def page(self, _: Any) -> Any:
+        """Return the page."""
+        from starlette.responses import HTMLResponse
+
+        return HTMLResponse(self._page)
+
+    async def health(self, _: Any) -> Any:
+        """Say that the server runs."""
+        return _json({"status": "ok", "n_graphs": len(self.atlas.graphs)})
+
+    async def openapi(self, _: Any) -> Any:
+        """Return the description of the API."""
+        return _json(description())
+
+    async def docs(self, _: Any) -> Any:
+        """Return the description of the API for readers."""
+        from starlette.responses import HTMLResponse
+
+        return HTMLResponse(documentation())
+
+    async def graph(self, request: Any) -> Any:
+        """Return name and drawing of one graph."""
+
+        async def answer() -> Any:
+            position = self._position(request.path_params["position"])
+            drawing = self._drawings.get(position)
+            if drawing is None:
+                drawing = await asyncio.to_thread(draw, self.atlas.graphs[position])
+                self._drawings[position] = drawing
+                if len(self._drawings) > N_CACHED:
+                    self._drawings.popitem(last=False)
+            name = visible(self.atlas.comparison.names[position], 80)
+            return {"position": position, "name": name, "drawing": drawing}
+
+        return await _answer(answer)
+
+    async def embed(self, request: Any) -> Any:
+        """Embed a graph and place it on the map."""
+
+        async def answer() -> Any:
+            body = await _body(request, ("graph", "k"))
+            found = await self.workers.run("embed", [_plain(body.get("graph"))])
+            row = np.asarray(found["row"], dtype=np.float32)
+            return {
+                "embedding": found["row"],
+                "place": self.atlas.projection.place(row),
+                "drawing": found["drawing"],
+                "neighbors": self._near(row, body.get("k", 10)),
+            }
+
+        return await _answer(answer)
+
+    async def similar(self, request: Any) -> Any:
+        """Return the graphs nearest to a graph, or to one of the collection."""
+
+        async def answer() -> Any:
+            body = await _body(request, ("graph", "position", "k"))
+            if "position" in body:
+                position = self._position(body["position"])
+                row = self.atlas.comparison.embedding[position]
+                return {"neighbors": self._near(row, body.get("k", 10), position)}
+            found = await self.workers.run("embed", [_plain(body.get("graph"))])
+            return {"neighbors": self._near(np.asarray(found["row"]), body.get("k", 10))}
+
+        return await _answer(answer)
+
+    async def align(self, request: Any) -> Any:
+        """Align two graphs, each given or one of the collection."""
+
+        async def answer() -> Any:
+            body = await _body(request, ("target", "source"))
+            pair = [self._given(body.get(key), key) for key in ("target", "source")]
+            return await self.workers.run("align", pair)
+
+        return await _answer(answer)
+
+    def _position(self, value: Any) -> int:
+        if type(value) is not int or not 0 <= value < len(self.atlas.graphs):
+            raise _RefusedError(404, f"there is no graph at position {visible(value, 30)}")
+        return value
+
+    def _given(self, value: Any, key: str) -> dict[str, Any]:
+        if not isinstance(value, dict) or len(value) != 1:
+            raise _RefusedError(422, f"{key} must be an object with 'graph' or 'position'")
+        if "position" in value:
+            graph = self.atlas.graphs[self._position(value["position"])]
+            _check_size(graph.n_nodes, graph.n_edges)
+            return graph_to_plain(graph)
+        return _plain(value.get("graph"))
+
+    def _near(self, row: Any, k: Any, without: int | None = None) -> list[dict[str, Any]]:
+        if type(k) is not int or not 1 <= k <= MAX_NEIGHBORS:
+            raise _RefusedError(422, f"k must be between 1 and {MAX_NEIGHBORS}")
+        near, apart = nearest(self.atlas.projection.embedding, np.asarray(row, np.float32), k + 1)
+        names = self.atlas.comparison.names
+        found = [
+            {"position": place, "name": visible(names[place], 80), "distance": distance}
+            for place, distance in zip(near.tolist(), apart.tolist(), strict=True)
+            if place != without
+        ]
+        return found[:k]
+
+
+async def _answer(make: Any) -> Any:
+    """Turn what can go wrong into a status and a message."""
+    headers = None
+    try:
+        return _json(await make())
+    except _RefusedError as error:
+        status, message = error.status, str(error)
+    except BusyServerError as error:
+        status, message, headers = 429, str(error), {"retry-after": "2"}
+    except TooLongError as error:
+        status, message = 503, str(error)
+    except DDGKError as error:
+        status, message = 422, str(error)
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": visible(message)}, status, headers)
+
+
+def _json(content: Any) -> Any:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse(content)
+
+
+async def _body(request: Any, known: tuple[str, ...]) -> dict[str, Any]:
+    """Read a JSON object of limited size in limited time."""
+    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+        raise _RefusedError(415, "the content type must be application/json")
+    try:
+        content = await asyncio.wait_for(_read(request), BODY_SECONDS)
+        body = json.loads(content)
+    except TimeoutError:
+        raise _RefusedError(408, "the request took too long to arrive") from None
+    except (ValueError, RecursionError):
+        raise _RefusedError(400, "the body is not JSON") from None
+    unknown = sorted(set(body) - set(known)) if isinstance(body, dict) else [""]
+    if unknown:
+        raise _RefusedError(422, f"the body must be an object with {', '.join(known)}")
+    found: dict[str, Any] = body
+    return found
+
+
+async def _read(request: Any) -> bytes:
+    content = bytearray()
+    async for chunk in request.stream():
+        content += chunk
+        if len(content) > MAX_BODY:
+            raise _RefusedError(413, f"the body has more than {MAX_BODY:,} bytes")
+    return bytes(content)
+
+
+def _plain(graph: Any) -> dict[str, Any]:
+    """Check the size of a graph before anything is made of it, then everything else."""
+    if not isinstance(graph, dict) or not isinstance(graph.get("edges"), list):
+        raise _RefusedError(422, "a graph must be an object with 'n_nodes' and 'edges'")
+    n_nodes = graph.get("n_nodes")
+    if type(n_nodes) is not int:
+        raise _RefusedError(422, "n_nodes must be a whole number")
+    _check_size(n_nodes, len(graph["edges"]))
+    try:
+        graph_from_plain(graph)
+    except GraphError as error:
+        raise _RefusedError(422, str(error)) from None
+    return graph
+
+
+def _check_size(n_nodes: int, n_edges: int) -> None:
+    if n_nodes > MAX_NODES or n_edges > MAX_EDGES:
+        raise _RefusedError(
+            413, f"a graph may have {MAX_NODES:,} nodes and {MAX_EDGES:,} edges at most"
+        )

@@ -1,0 +1,154 @@
+"""Graphs and text as plain values: what tables, pages and files may hold."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ddgk.errors import GraphError
+from ddgk.graphs.graph import Graph, describe
+
+MAX_TEXT = 300
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+OPTIONAL = ("edge_attributes", "directed")  # what a Graph may carry beside the basic parts
+
+
+def visible(text: object, most: int = MAX_TEXT) -> str:
+    r"""Return text from outside on one line, with every hidden character shown as an escape.
+
+    Parameters
+    ----------
+    text : object
+        Converted by `str`.
+    most : int
+        Longer text is cut in the middle.
+
+    Examples
+    --------
+    >>> visible("ring\x1b[31m\r\n6")
+    'ring\\x1b[31m\\r\\n6'
+    >>> visible("a-rather-long-name-of-a-graph", 11)
+    'a-rat…graph'
+    """
+    whole = str(text)
+    if len(whole) > most:
+        kept = most - 1
+        whole = f"{whole[: kept - kept // 2]}…{whole[len(whole) - kept // 2 :]}"
+    if whole.isprintable():
+        return whole
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in whole
+    )
+
+
+def csv_bytes(rows: Iterable[Iterable[Any]]) -> bytes:
+    r"""Return rows as CSV that no spreadsheet takes for formulas.
+
+    Text that begins like a formula gets a leading apostrophe; hidden characters are escaped;
+    numbers are written so that they read back to the same value.
+
+    Examples
+    --------
+    >>> csv_bytes([["name", "distance"], ["=1+1", -0.5]])
+    b"name,distance\n'=1+1,-0.5\n"
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    for row in rows:
+        writer.writerow([_cell(value) for value in row])
+    return text.getvalue().encode()
+
+
+def _cell(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | np.number):
+        return value
+    shown = visible(value, 10_000)
+    return f"'{shown}" if str(value).startswith(FORMULA) else shown
+
+
+def graph_to_plain(graph: Graph) -> dict[str, Any]:
+    """Return a graph as values that JSON can hold; the inverse of `graph_from_plain`.
+
+    Examples
+    --------
+    >>> graph_to_plain(Graph(2, [(0, 1)], node_labels="CO", name="carbon monoxide"))
+    {'n_nodes': 2, 'edges': [[0, 1]], 'name': 'carbon monoxide', 'node_labels': ['C', 'O']}
+    """
+    who = describe(graph.name)
+    plain: dict[str, Any] = {"n_nodes": graph.n_nodes, "edges": graph.edges.tolist()}
+    if graph.name is not None:
+        plain["name"] = graph.name
+    for key in ("node_labels", "edge_labels"):
+        labels = getattr(graph, key)
+        if labels is not None:
+            plain[key] = [_label_to_plain(label, who) for label in labels]
+    if graph.node_names != tuple(range(graph.n_nodes)):
+        plain["node_names"] = [_label_to_plain(name, who) for name in graph.node_names]
+    for key in ("node_attributes", "edge_weights", *OPTIONAL):
+        value = getattr(graph, key, None)
+        if value is not None and value is not False:
+            plain[key] = value.tolist() if isinstance(value, np.ndarray) else value
+    return plain
+
+
+def graph_from_plain(plain: Mapping[str, Any]) -> Graph:
+    """Make a graph of plain values; everything is validated as by `Graph`.
+
+    Examples
+    --------
+    >>> graph_from_plain({"n_nodes": 3, "edges": [[0, 1], [1, 2]], "name": "path"})
+    Graph(n_nodes=3, n_edges=2, name='path')
+    """
+    if not isinstance(plain, Mapping):
+        raise GraphError("a graph must be an object with 'n_nodes' and 'edges'")
+    known = ("n_nodes", "edges", "name", "node_labels", "edge_labels", "node_names",
+             "node_attributes", "edge_weights", *OPTIONAL)  # fmt: skip
+    unknown = sorted(set(plain) - set(known))
+    if unknown or "n_nodes" not in plain or "edges" not in plain:
+        problem = f"has the unknown key {unknown[0]!r}" if unknown else "lacks 'n_nodes' or 'edges'"
+        raise GraphError(f"a graph {problem}; its keys are {', '.join(known)}")
+    given = {key: plain[key] for key in known[2:] if plain.get(key) is not None}
+    name = given.get("name")
+    if name is not None and not isinstance(name, str):
+        raise GraphError("a graph's name must be text")
+    try:
+        for key in ("node_labels", "edge_labels", "node_names"):
+            if key in given:
+                given[key] = [_label_from_plain(label) for label in given[key]]
+        edges = [(int(u), int(v)) for u, v in plain["edges"]]
+        return Graph(plain["n_nodes"], edges, **given)
+    except GraphError:
+        raise
+    except (TypeError, ValueError, OverflowError, RecursionError) as error:
+        raise GraphError(f"{describe(name)}: its values are malformed ({error})") from error
+
+
+def _label_to_plain(label: Hashable, who: str) -> Any:
+    if isinstance(label, np.generic):
+        return _label_to_plain(label.item(), who)
+    if label is None or isinstance(label, str | bool | int | float):
+        return label
+    if isinstance(label, tuple | frozenset):
+        members = [_label_to_plain(member, who) for member in label]
+        kind = "tuple" if isinstance(label, tuple) else "frozenset"
+        return {kind: sorted(members, key=repr) if kind == "frozenset" else members}
+    raise GraphError(
+        f"{who}: a label of type {type(label).__name__} cannot be written to a file; "
+        "use text, numbers or tuples of them"
+    )
+
+
+def _label_from_plain(value: Any) -> Hashable:
+    if isinstance(value, dict):
+        ((kind, members),) = value.items()
+        made = [_label_from_plain(member) for member in members]
+        return {"tuple": tuple, "frozenset": frozenset}[kind](made)
+    if isinstance(value, list):
+        raise GraphError("a label must be text or a number, not a list")
+    found: Hashable = value
+    return found

@@ -1,0 +1,465 @@
+"""Find the graphs of a collection that are most similar to a given one."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk import vectors as nearby
+from ddgk.errors import DDGKError, ParameterError
+from ddgk.graphs import Graph
+from ddgk.graphs.convert import as_graph
+from ddgk.index_file import IndexFile, write_sections
+from ddgk.matching import Match, describe_match
+from ddgk.plain import graph_from_plain, graph_to_plain, visible
+
+FORMAT = 1
+BLOCK = 65_536  # rows or graphs written at a time
+
+
+class Model(Protocol):
+    """What embeds graphs: a fitted `ddgk.DDGK`, or anything with these two methods."""
+
+    def transform(self, graphs: Any) -> NDArray[Any]:
+        """Return an array of shape (n_graphs, n_columns)."""
+        ...
+
+    def save(self, path: Any) -> None:
+        """Write the model to a file."""
+        ...
+
+
+@dataclass(frozen=True)
+class Hit:
+    """A graph that a search found.
+
+    Attributes
+    ----------
+    id : int
+        Number of the graph in the index; it never changes.
+    name : str
+    distance : float
+        Euclidean distance of the embeddings.
+    graph : Graph or None
+        None where the index was built with ``keep_graphs=False``.
+    match : Match or None
+        Which nodes correspond and what differs; only of hits that were re-ranked.
+    """
+
+    id: int
+    name: str
+    distance: float
+    graph: Graph | None = field(default=None, repr=False)
+    match: Match | None = field(default=None, repr=False)
+
+
+class GraphIndex:
+    """A searchable collection of graphs.
+
+    Graphs are embedded by a fitted model; their distance is the Euclidean distance of the
+    embeddings. Up to 20,000 graphs every search is exact. Above, candidates come from an
+    approximate index (usearch, ``pip install 'ddgk[search]'``) and are sorted by exact distance.
+
+    Make one by `build` or `load`.
+
+    Examples
+    --------
+    >>> import ddgk, networkx
+    >>> from ddgk.search import GraphIndex
+    >>> graphs = [networkx.cycle_graph(n) for n in range(5, 9)]
+    >>> model = ddgk.DDGK(n_sources=2, random_state=0).fit(graphs)
+    >>> index = GraphIndex.build(model, graphs, names=["5", "6", "7", "8"])
+    >>> [hit.name for hit in index.query(graphs[1], k=1)]
+    ['6']
+    """
+
+    def __init__(self, model: Model, n_columns: int) -> None:
+        self.model = model
+        self._all: NDArray[np.float32] = np.empty((0, n_columns), dtype=np.float32)
+        self._ids = np.empty(0, dtype=np.int64)
+        self._alive = np.empty(0, dtype=bool)
+        self._names: list[str] = []
+        self._graphs: list[Any] | None = []
+        self._ann: Any = None
+        self._ann_content: Any = None  # bytes of a saved index that was not changed since
+        self._next = 0
+        self._file: IndexFile | None = None
+
+    @classmethod
+    def build(
+        cls,
+        model: Model,
+        graphs: Iterable[Any],
+        *,
+        names: Sequence[str] | None = None,
+        embedding: NDArray[Any] | None = None,
+        keep_graphs: bool = True,
+        n_jobs: int = 1,
+    ) -> GraphIndex:
+        """Embed graphs and make them searchable.
+
+        Parameters
+        ----------
+        model : DDGK
+            Fitted.
+        graphs : iterable of graphs
+        names : sequence of str, optional
+            One per graph. Default: the names the graphs have, else their positions.
+        embedding : array of shape (n_graphs, n_columns), optional
+            What ``model.transform(graphs)`` returns, if it is known already.
+        keep_graphs : bool
+            Keep the graphs too, which re-ranking needs.
+        n_jobs : int
+            Threads that build the approximate index.
+        """
+        collection = list(graphs)
+        rows = model.transform(collection) if embedding is None else np.asarray(embedding)
+        index = cls(model, rows.shape[1])
+        index._graphs = [] if keep_graphs else None
+        index.add(collection, names=names, embedding=rows, n_jobs=n_jobs)
+        return index
+
+    def __len__(self) -> int:
+        """Return the number of graphs."""
+        return int(self._alive.sum())
+
+    def __repr__(self) -> str:
+        way = "exact" if self._is_exact() else "approximate"
+        return f"GraphIndex({len(self):,} graphs, {self._all.shape[1]} columns, {way})"
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all graphs, in the order they were added."""
+        return [name for name, alive in zip(self._names, self._alive, strict=True) if alive]
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """Numbers of all graphs, ascending."""
+        return self._ids[self._alive]
+
+    @property
+    def embedding(self) -> NDArray[np.float32]:
+        """Embedding of all graphs, (n_graphs, n_columns)."""
+        return self._all if self._alive.all() else self._all[self._alive]
+
+    def graph(self, number: int) -> Graph:
+        """Return the graph with this id."""
+        if self._graphs is None:
+            raise ParameterError("this index has no graphs; build it with keep_graphs=True")
+        row = self._row(number)
+        stored = self._graphs[row]
+        if not isinstance(stored, Graph):
+            first, last = stored
+            assert self._file is not None
+            content = bytes(self._file.section("graphs")[first:last])
+            try:
+                stored = graph_from_plain(json.loads(content))
+            except (DDGKError, ValueError, RecursionError, LookupError) as error:
+                raise self._file.damaged(f"graph {row} cannot be read") from error
+        found: Graph = stored
+        return found
+
+    def add(
+        self,
+        graphs: Iterable[Any],
+        *,
+        names: Sequence[str] | None = None,
+        embedding: NDArray[Any] | None = None,
+        n_jobs: int = 1,
+    ) -> NDArray[np.int64]:
+        """Add graphs and return their ids; parameters as for `build`."""
+        collection = [as_graph(graph) for graph in graphs]
+        rows = self.model.transform(collection) if embedding is None else np.asarray(embedding)
+        rows = np.ascontiguousarray(rows, dtype=np.float32)
+        if rows.shape != (len(collection), self._all.shape[1]) or not np.isfinite(rows).all():
+            raise ParameterError(
+                f"{len(collection)} graphs need finite embeddings of {self._all.shape[1]} columns, "
+                f"not an array of shape {rows.shape}"
+            )
+        ids = np.arange(self._next, self._next + len(rows))
+        called = _names(collection, names, ids)
+        self._writable_index()
+        self._all = np.concatenate([self._all, rows]) if len(self._all) else rows
+        self._ids = np.concatenate([self._ids, ids])
+        self._alive = np.concatenate([self._alive, np.ones(len(rows), dtype=bool)])
+        self._names += called
+        if self._graphs is not None:
+            self._graphs += collection
+        self._next += len(rows)
+        if self._ann is not None:
+            self._ann.add(ids.astype(np.uint64), rows, threads=n_jobs)
+        elif not self._is_exact():
+            self._ann = nearby.build_index(self.ids, self.embedding, n_jobs=n_jobs)
+        return ids
+
+    def remove(self, ids: Iterable[int]) -> None:
+        """Remove graphs by their ids; names of files and other graphs' ids stay as they are."""
+        rows = [self._row(int(number)) for number in ids]
+        self._writable_index()
+        for row in rows:
+            if self._alive[row] and self._ann is not None:
+                self._ann.remove(int(self._ids[row]))
+            self._alive[row] = False
+
+    def find(self, name: str) -> list[int]:
+        """Return the ids of all graphs with this name."""
+        return [
+            number
+            for number, own, alive in zip(self._ids.tolist(), self._names, self._alive, strict=True)
+            if alive and own == name
+        ]
+
+    def query(self, graph: Any, k: int = 10, *, rerank: int = 0) -> list[Hit]:
+        """Return the k most similar graphs, nearest first.
+
+        Parameters
+        ----------
+        graph : Graph or what `ddgk` converts to one
+        k : int
+        rerank : int
+            Align the query with this many of the nearest graphs and sort those by how much of the
+            two graphs the alignment shares; hits then say which nodes correspond (`Hit.match`).
+
+        Examples
+        --------
+        See the class.
+        """
+        if k < 1 or rerank < 0:
+            raise ParameterError(f"k must be at least 1 and rerank at least 0, not {k}, {rerank}")
+        target = as_graph(graph)
+        hits = self.query_vector(self._embed(target), max(k, rerank))
+        if rerank:
+            hits = self._rerank(target, hits[:rerank]) + hits[rerank:]
+        return hits[:k]
+
+    def query_vector(self, vector: NDArray[Any], k: int = 10) -> list[Hit]:
+        """Return the k nearest graphs of an embedding, one row of ``model.transform``."""
+        query = self._checked_vector(vector)
+        if not len(self):
+            return []
+        if self._ann is None:
+            rows = np.flatnonzero(self._alive)
+            near, distances = nearby.nearest(self.embedding, query, k)
+            return self._hits(rows[near], distances)
+        keys = nearby.search_index(self._ann, query, k)
+        rows = np.minimum(np.searchsorted(self._ids, keys), len(self._ids) - 1)
+        rows = np.unique(rows[(self._ids[rows] == keys) & self._alive[rows]])
+        near, distances = nearby.nearest(self._all[rows], query, k)
+        return self._hits(rows[near], distances)
+
+    def within(self, graph: Any, distance: float) -> list[Hit]:
+        """Return all graphs at most this far away, nearest first; always exact.
+
+        Examples
+        --------
+        >>> import ddgk, networkx
+        >>> from ddgk.search import GraphIndex
+        >>> rings = [networkx.cycle_graph(n) for n in (5, 6, 6)]
+        >>> model = ddgk.DDGK(n_sources=2, random_state=0).fit(rings)
+        >>> [hit.id for hit in GraphIndex.build(model, rings).within(rings[1], 0.0)]
+        [1, 2]
+        """
+        if not distance >= 0:
+            raise ParameterError(f"distance must be at least 0, not {distance!r}")
+        query = self._embed(as_graph(graph))
+        apart = nearby.exact_distances(self._all, query)
+        rows = np.flatnonzero(self._alive & (apart <= distance))
+        rows = rows[np.argsort(apart[rows], kind="stable")]
+        return self._hits(rows, apart[rows])
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the index with its model to one file, whole or not at all."""
+        rows = np.flatnonzero(self._alive)
+        description = {
+            "format": FORMAT,
+            "n_graphs": len(rows),
+            "n_columns": int(self._all.shape[1]),
+            "next_id": self._next,
+        }
+        sections: dict[str, Iterable[bytes | memoryview]] = {
+            "ids": [self._ids[rows].astype("<i8").tobytes()],
+            "names": [json.dumps([self._names[row] for row in rows]).encode()],
+            "vectors": self._vector_chunks(rows),
+            "model": [_model_bytes(self.model)],
+        }
+        if self._graphs is not None:
+            lengths: list[int] = []
+            sections["graphs"] = self._graph_chunks(rows, lengths)
+            sections["graph_lengths"] = _later(lengths)
+        if self._ann is not None:
+            content = self._ann_content
+            sections["ann"] = [memoryview(self._ann.save() if content is None else content)]
+        write_sections(path, description, sections)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, model: Model | None = None, verify: bool = True
+    ) -> GraphIndex:
+        """Open a saved index; vectors and graphs stay on the disk until they are needed.
+
+        Parameters
+        ----------
+        path : str or path
+        model : DDGK, optional
+            Used in place of the model in the file.
+        verify : bool
+            Compare the checksums of all sections, which reads the whole file once. A checksum tells
+            damage, not intent: open index files only from people you trust.
+        """
+        file = IndexFile(path, verify=verify)
+        said = file.description
+        number = said.get("format")
+        if type(number) is not int or number != FORMAT:
+            raise file.damaged(f"its format is {visible(number, 30)}, this version reads {FORMAT}")
+        n, width = said.get("n_graphs"), said.get("n_columns")
+        if type(n) is not int or type(width) is not int or type(said.get("next_id")) is not int:
+            raise file.damaged("its header is incomplete")
+        if n < 0 or width < 1 or len(file.section("vectors")) != 4 * n * width:
+            raise file.damaged("its vectors have another shape than its header says")
+        index = cls(_load_model(file) if model is None else model, width)
+        index._file = file
+        index._next = said["next_id"]
+        index._all = np.frombuffer(file.section("vectors"), dtype="<f4").reshape(n, width)
+        index._ids = np.frombuffer(file.section("ids"), dtype="<i8").astype(np.int64)
+        index._alive = np.ones(n, dtype=bool)
+        try:
+            index._names = [str(name) for name in json.loads(bytes(file.section("names")))]
+        except (TypeError, ValueError, RecursionError) as error:
+            raise file.damaged("its names are not a list of text") from error
+        index._graphs = _graph_places(file, n) if "graphs" in file else None
+        ascending = len(index._ids) == n and (np.diff(index._ids) > 0).all()
+        if not ascending or len(index._names) != n or (n and index._ids[-1] >= index._next):
+            raise file.damaged("its lists differ in length, or ids repeat")
+        if "ann" in file:
+            index._open_index(file)
+        return index
+
+    def _open_index(self, file: IndexFile) -> None:
+        content = file.section("ann")
+        try:
+            self._ann = nearby.open_index(content, view=True)
+        except (RuntimeError, ValueError) as error:
+            raise file.damaged("its approximate index cannot be read") from error
+        if len(self._ann) != len(self._ids) or self._ann.ndim != self._all.shape[1]:
+            raise file.damaged("its approximate index has another shape than its vectors")
+        self._ann_content = content
+
+    def _writable_index(self) -> None:
+        """Take a copy of an index that is mapped from a file, before it is changed."""
+        if self._ann_content is not None:
+            self._ann = nearby.open_index(bytes(self._ann_content), view=False)
+            self._ann_content = None
+
+    def _is_exact(self) -> bool:
+        return self._ann is None and (len(self) <= nearby.MAX_EXACT or not nearby.has_usearch())
+
+    def _embed(self, graph: Graph) -> NDArray[np.float32]:
+        return self._checked_vector(self.model.transform([graph])[0])
+
+    def _checked_vector(self, vector: NDArray[Any]) -> NDArray[np.float32]:
+        query = np.asarray(vector, dtype=np.float32)
+        if query.shape != (self._all.shape[1],) or not np.isfinite(query).all():
+            raise ParameterError(
+                f"an embedding must be {self._all.shape[1]} finite numbers, not {query.shape}"
+            )
+        return query
+
+    def _row(self, number: int) -> int:
+        row = int(np.searchsorted(self._ids, number))
+        if row == len(self._ids) or self._ids[row] != number or not self._alive[row]:
+            raise ParameterError(f"there is no graph with id {number} in this index")
+        return row
+
+    def _hits(self, rows: NDArray[np.int64], distances: NDArray[np.float64]) -> list[Hit]:
+        keeps = self._graphs is not None
+        return [
+            Hit(number, self._names[row], apart, self.graph(number) if keeps else None)
+            for row, number, apart in zip(
+                rows.tolist(), self._ids[rows].tolist(), distances.tolist(), strict=True
+            )
+        ]
+
+    def _rerank(self, target: Graph, hits: list[Hit]) -> list[Hit]:
+        from ddgk.alignment import align
+
+        if self._graphs is None:
+            raise ParameterError(
+                "this index has no graphs to align; build it with keep_graphs=True"
+            )
+        matched = [
+            Hit(hit.id, hit.name, hit.distance, hit.graph, describe_match(align(target, hit.graph)))
+            for hit in hits
+        ]
+        return sorted(
+            matched, key=lambda hit: (-(hit.match.similarity if hit.match else 0.0), hit.distance)
+        )
+
+    def _vector_chunks(self, rows: NDArray[np.int64]) -> Iterator[bytes]:
+        for first in range(0, len(rows), BLOCK):
+            yield self._all[rows[first : first + BLOCK]].astype("<f4").tobytes()
+
+    def _graph_chunks(self, rows: NDArray[np.int64], lengths: list[int]) -> Iterator[bytes]:
+        assert self._graphs is not None
+        for row in rows.tolist():
+            stored = self._graphs[row]
+            if isinstance(stored, Graph):
+                content = json.dumps(graph_to_plain(stored), separators=(",", ":")).encode()
+            else:
+                assert self._file is not None
+                content = bytes(self._file.section("graphs")[stored[0] : stored[1]])
+            lengths.append(len(content))
+            yield content
+
+
+def _later(lengths: list[int]) -> Iterator[bytes]:
+    """Yield the lengths of the graphs, which are known once the graphs are written."""
+    yield np.asarray(lengths, dtype="<i8").tobytes()
+
+
+def _names(
+    graphs: Sequence[Graph], names: Sequence[str] | None, ids: NDArray[np.int64]
+) -> list[str]:
+    if names is None:
+        return [
+            str(number) if graph.name is None else graph.name
+            for graph, number in zip(graphs, ids.tolist(), strict=True)
+        ]
+    if len(names) != len(graphs):
+        raise ParameterError(f"{len(graphs)} graphs need as many names, not {len(names)}")
+    return [str(name) for name in names]
+
+
+def _graph_places(file: IndexFile, n: int) -> list[tuple[int, int]]:
+    lengths = np.frombuffer(file.section("graph_lengths"), dtype="<i8")
+    ends = np.cumsum(lengths)
+    if len(lengths) != n or (lengths < 0).any() or (n and ends[-1] != len(file.section("graphs"))):
+        raise file.damaged("the lengths of its graphs do not add up")
+    return list(zip((ends - lengths).tolist(), ends.tolist(), strict=True))
+
+
+def _model_bytes(model: Model) -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        model.save(path)
+        return path.read_bytes()
+
+
+def _load_model(file: IndexFile) -> Model:
+    from ddgk.estimator import DDGK
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.safetensors"
+        path.write_bytes(file.section("model"))
+        try:
+            found: Model = DDGK.load(path)
+        except (DDGKError, OSError) as error:
+            raise file.damaged("its model cannot be read") from error
+        return found

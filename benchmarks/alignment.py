@@ -54,7 +54,7 @@ class Case:
 
 def draw(name: str, n_graphs: int, seed: int) -> list[ddgk.Graph]:
     """Draw graphs of at most `LARGEST` nodes without replacement."""
-    graphs, _ = ddgk.datasets.load(name)
+    graphs, _ = ddgk.io.load(name)
     small = [graph for graph in graphs if graph.n_nodes <= LARGEST]
     rng = np.random.default_rng(seed)
     return [small[i] for i in rng.choice(len(small), min(n_graphs, len(small)), replace=False)]

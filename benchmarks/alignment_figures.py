@@ -18,7 +18,7 @@ from PIL import Image
 
 import ddgk
 from ddgk import plots
-from ddgk.datasets import karate_club
+from ddgk.io import karate_club
 from ddgk.evaluation.attention import align_barbells, rewire
 
 RINGS = np.arange(10) // 5

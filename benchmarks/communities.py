@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 import ddgk
 from ddgk.alignment import find_communities
-from ddgk.datasets import karate_club
+from ddgk.io import karate_club
 from ddgk.evaluation.attention import rewire
 
 Integers = NDArray[np.int64]

@@ -33,7 +33,7 @@ from scipy.sparse.csgraph import shortest_path
 
 import ddgk
 from ddgk.config import Config
-from ddgk.datasets import load
+from ddgk.io import load
 from ddgk.divergence import GlobalDivergences
 from ddgk.encoder import Encoder
 from ddgk.engine.arrays import EncodedGraph

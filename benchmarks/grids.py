@@ -24,7 +24,7 @@ import ddgk
 
 def run(spec: str, jobs: int) -> None:
     name, _, count = spec.partition(":")
-    graphs, _ = ddgk.datasets.load(name)
+    graphs, _ = ddgk.io.load(name)
     n_sources = len(graphs) if count == "all" else int(count)
     small = sorted(graphs, key=lambda graph: graph.n_nodes)[:4]
     ddgk.DDGK(n_sources=1, encoder_epochs=1, curve=1).fit_transform(small)  # warm

@@ -54,9 +54,9 @@ def save_model(path: Path, sources: int) -> None:
     if beside.is_dir():
         os.environ.setdefault("DDGK_DATA", str(beside))
     try:
-        graphs, _ = ddgk.datasets.load("MUTAG", fetch=False)
+        graphs, _ = ddgk.io.load("MUTAG", fetch=False)
     except ddgk.errors.DDGKError:
-        graphs = [ddgk.datasets.barbell(n) for n in range(3, 20)]
+        graphs = [ddgk.io.barbell(n) for n in range(3, 20)]
     ddgk.DDGK(n_sources=min(sources, len(graphs)), random_state=0).fit(graphs).save(path)
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 #   from ddgk.io import FAMILIES, barbell, family, karate_club, load_network
 #   from ddgk.io import load as load_set
 #   from experiments.graphs.generators import degrees_of, generators, thinned
-from ddgk.datasets import FAMILIES, barbell, family, karate_club, load_network
-from ddgk.datasets import load as load_set
-from ddgk.datasets.generators import degrees_of, generators, thinned
+from ddgk.io import FAMILIES, barbell, family, karate_club, load_network
+from ddgk.io import load as load_set
+from experiments.graphs.generators import degrees_of, generators, thinned
 from ddgk.graphs import Graph
 
 __all__ = [

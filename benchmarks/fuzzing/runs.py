@@ -13,7 +13,7 @@ from safetensors.numpy import load, save
 
 import ddgk
 from ddgk import DDGK, Graph
-from ddgk.datasets import Dataset
+from ddgk.io import Dataset
 from ddgk.store.inspection import inspect
 from fuzzing.forging import change_array, change_header, forge_model
 from fuzzing.mutations import dump_tree, mutate, mutate_bytes, mutate_json, mutate_text, mutate_tree

@@ -12,7 +12,7 @@ from pathlib import Path
 import networkx
 
 from ddgk import DDGK, Graph
-from ddgk.datasets import load
+from ddgk.io import load
 from ddgk.errors import DDGKError
 from ddgk.graphs import Policies, to_networkx
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ddgk import DDGK
-from ddgk.datasets import Dataset, read, read_tu
+from ddgk.io import Dataset, read, read_tu
 from ddgk.evaluation.results import Results, render
 from ddgk.evaluation.results import load as load_results
 from ddgk.graphs import Graph

@@ -8,7 +8,7 @@ import pytest
 
 from ddgk import DDGK, Graph, align
 from ddgk.alignment.views import heat
-from ddgk.datasets import barbell, karate_club
+from ddgk.io import barbell, karate_club
 from ddgk.errors import LabelError, ParameterError
 from specimens import SYMMETRIC, graph_of, random_graph, shuffled
 

@@ -9,7 +9,7 @@ import pytest
 from ddgk import Graph, align
 from ddgk.alignment import Alignment, find_communities
 from ddgk.alignment.communities import shrink
-from ddgk.datasets import barbell, karate_club
+from ddgk.io import barbell, karate_club
 from ddgk.errors import ParameterError
 
 RINGS = np.arange(10) // 5

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ddgk import DDGK
-from ddgk.datasets import read
+from ddgk.io import read
 
 # Enough to run through everything; what is learned does not matter here.
 QUICK = ("--encoder-epochs", "3", "--curve", "1,2")

@@ -23,7 +23,7 @@ def test_a_mistake_of_ours_is_not_hidden(run, monkeypatch):
     def breaks(*_, **__):
         raise AssertionError("a bug")
 
-    monkeypatch.setattr("ddgk.datasets.list_datasets", breaks)
+    monkeypatch.setattr("ddgk.io.list_datasets", breaks)
     with pytest.raises(AssertionError, match="a bug"):
         raise run("datasets", "list", code=1).exception
 
@@ -32,7 +32,7 @@ def test_an_interrupt_ends_with_130(run, monkeypatch):
     def stops(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ddgk.datasets.list_datasets", stops)
+    monkeypatch.setattr("ddgk.io.list_datasets", stops)
     assert run("datasets", "list", code=130).stderr == "stopped\n"
 
 

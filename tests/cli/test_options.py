@@ -32,7 +32,7 @@ def test_choices_are_those_of_the_library():
 
 
 def test_attribute_choices_are_those_of_the_reader():
-    from ddgk.datasets.tu import read_tu
+    from ddgk.io.tu import read_tu
 
     said = inspect.getdoc(read_tu)
     assert all(f'"{word}"' in said for word in options.CHOICES["attributes"])

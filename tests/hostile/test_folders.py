@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddgk.attributes import normalised
-from ddgk.datasets import read, read_tu
+from ddgk.io import read, read_tu
 from ddgk.errors import DatasetError, DDGKError
 from hostility import judged, spliced
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from ddgk import plots
-from ddgk.datasets import FAMILIES, barbell, karate_club
+from ddgk.io import FAMILIES, barbell, karate_club
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
 

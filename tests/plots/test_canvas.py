@@ -4,7 +4,7 @@ import sys
 import pytest
 
 from ddgk import plots
-from ddgk.datasets import barbell
+from ddgk.io import barbell
 from ddgk.errors import MissingExtraError
 from ddgk.plots.canvas import OTHER, PALETTE, assign_colours, shorten
 

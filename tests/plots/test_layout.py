@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ddgk.datasets import FAMILIES, barbell
+from ddgk.io import FAMILIES, barbell
 from ddgk.graphs import Graph
 from ddgk.plots.layout import keep_apart, lay_out, lay_out_pair
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ddgk import plots
-from ddgk.datasets import FAMILIES, barbell, karate_club
+from ddgk.io import FAMILIES, barbell, karate_club
 from ddgk.explanation import Explanation
 from ddgk.graphs import Graph
 

@@ -105,7 +105,7 @@ def cluster_families(**changes: Any) -> tuple[Clustering, float]:
 
 def make_families() -> tuple[list[Graph], list[str]]:
     """Return the karate club, generated networks, and mutants of each; and which is which."""
-    from ddgk.datasets import FAMILIES, family, karate_club, mutate
+    from ddgk.io import FAMILIES, family, karate_club, mutate
 
     club = karate_club()
     seeds = [club]

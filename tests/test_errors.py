@@ -8,7 +8,18 @@ import pytest
 from ddgk import errors
 from ddgk.errors import DatasetError, DDGKError, GraphError, InputError, escaped, message, shown
 
-HOSTILE = ["\x1b[31m", "\x07", "\u202e", "\u2066", "\u200f", "\ud800", "\x9b", "\u2028", "\r", "\x00"]
+HOSTILE = [
+    "\x1b[31m",
+    "\x07",
+    "\u202e",
+    "\u2066",
+    "\u200f",
+    "\ud800",
+    "\x9b",
+    "\u2028",
+    "\r",
+    "\x00",
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

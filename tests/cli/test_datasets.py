@@ -21,7 +21,7 @@ def test_get_of_what_is_built_in(run):
 
 def test_get_says_what_to_do_offline(fails):
     said = fails("datasets", "get", "MUTAG")
-    assert "is not on this machine" in said
+    assert "is not on this computer" in said
     assert "DDGK_DATA" in said
     assert "DDGK_DATA" in fails("datasets", "get", "adjnoun")
     assert "did you mean 'NCI1'" in fails("datasets", "get", "NCI")

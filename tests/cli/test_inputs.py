@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from ddgk.cli.inputs import CHOICES, Reading, chosen_policies, read_graph, read_graphs
+from ddgk.cli.inputs import CHOICES, InputOptions, chosen_policies, read_graph, read_graphs
 from ddgk.errors import DatasetError, InputError
 from ddgk.graphs import Policies, policies
 
@@ -44,8 +44,10 @@ def test_which_graph_must_be_clear():
 
 
 def test_a_threshold_is_enough():
-    assert Reading(threshold=0.5).policies == Policies(negative_weights="threshold", threshold=0.5)
-    assert Reading().policies is None
+    assert InputOptions(threshold=0.5).policies == Policies(
+        negative_weights="threshold", threshold=0.5
+    )
+    assert InputOptions().policies is None
 
 
 INPUTS = {

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddgk.io import read
 from ddgk.errors import DatasetError, GraphError
 from ddgk.graphs import Graph, Policies
+from ddgk.io import read
 from hostility import json_values, judged, little_memory, spliced
 
 LENIENT = Policies(

@@ -131,8 +131,8 @@ def _are_names(names: dict[Any, Any], where: str, options: Options) -> bool:
 def _check_xml(data: bytes, where: str, kind: str) -> tuple[int, int]:
     """Walk the file once without building anything, and return how many nodes and edges it has.
 
-    Stops at any declaration of entities, which can unfold to gigabytes or name files of this
-    machine, and at elements nested deeper than any graph format does.
+    Stops at any declaration of entities, which can unfold to gigabytes or name local
+    files, and at elements nested deeper than any graph format does.
     """
     tags: Counter[str] = Counter()
     joined: Counter[tuple[str, ...]] = Counter()

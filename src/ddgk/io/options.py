@@ -19,8 +19,8 @@ class Options:
 
     node_labels, edge_labels, node_attributes, edge_attributes, edge_weights: keys, as in
     `from_networkx`; in tables the names of columns. edges, arcs: names of the two columns of an
-    undirected or directed edge list, "FROM,TO". smiles: the name of a column of SMILES. skipped, notes: filled by readers, see
-    `ReadReport`.
+    undirected or directed edge list, "FROM,TO". smiles: the name of a column of SMILES. skipped,
+    notes: filled by readers, see `ReadReport`.
     """
 
     node_labels: str | None = "label"

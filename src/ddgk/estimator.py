@@ -100,6 +100,8 @@ class DDGK(Transformer):
     True
     """
 
+    _model: LocalModel | GlobalModel
+
     def __init__(
         self,
         n_sources: int = 16,

@@ -257,15 +257,14 @@ def colour(targets: LocalTargets, n_levels: int) -> tuple[Level, ...]:
     hashes = np.zeros(targets.n_nodes, dtype=np.uint64)
     for attribute in targets.attributes:
         hashes = scramble(hashes ^ _hash_rows(attribute.own)) + _hash_rows(attribute.given)
-    directed = targets.into is not targets.out
     levels = []
     for level in range(n_levels + 1):
         _, nodes, ids = np.unique(hashes, return_index=True, return_inverse=True)
         levels.append(Level(ids.reshape(-1).astype(np.int64), nodes.astype(np.int64)))
         if level < n_levels:
             seen = scramble(hashes)
-            sides = ((targets.out, _OUT), (targets.into, _IN))[: 1 + directed]
-            for side, salt in sides:
+            # Both sides also of undirected graphs, whose hashes must not depend on the batch.
+            for side, salt in ((targets.out, _OUT), (targets.into, _IN)):
                 _sum_hashes(hashes, side.starts, side.nodes, _bits(side.weights), salt, seen)
             hashes = scramble(seen)
     return tuple(levels)

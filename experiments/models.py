@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ddgk import DDGK, Graph
 
 Array = NDArray[np.float64]
+EXECUTION = ("n_jobs", "verbose", "max_memory")  # parameters that change no result
 
 # Single changes of the default embedding: title -> (parameters of DDGK, fields of Config).
 Change = tuple[dict[str, Any], dict[str, Any]]
@@ -111,6 +112,8 @@ def fingerprint(model: Any) -> str:
     if isinstance(probe.get_params()["n_sources"], int):
         probe.set_params(n_sources=min(4, probe.n_sources))
     values = np.ascontiguousarray(probe.fit_transform(graphs))
-    content = hashlib.sha256(repr(sorted(model.get_params(deep=False).items(), key=str)).encode())
+    given = model.get_params(deep=False)
+    decisive = {name: value for name, value in given.items() if name not in EXECUTION}
+    content = hashlib.sha256(repr(sorted(decisive.items())).encode())
     content.update(str(values.dtype).encode() + values.tobytes())
     return content.hexdigest()[:16]

@@ -54,6 +54,13 @@ def test_every_point_of_a_grid_is_valid(preset):
             assert models.make(0, preset=preset, changes={name: value}) is not None
 
 
+def test_fingerprints_tell_methods_apart_and_not_threads():
+    one = models.fingerprint(models.make(0, n_sources=2))
+    assert models.fingerprint(models.make(0, n_sources=2, n_jobs=2)) == one
+    assert models.fingerprint(models.make(1, n_sources=2)) != one
+    assert models.fingerprint(models.make(0, n_sources=2, changes={"depth": 1})) != one
+
+
 @pytest.mark.usefixtures("small")
 def test_rings_and_stars_are_classified(rings_and_stars, tmp_path):
     cached = Cache(tmp_path)

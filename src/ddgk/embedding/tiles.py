@@ -54,7 +54,7 @@ def compute_rows(
     if not finite.all():
         place = int(np.argmin(finite))
         raise NonFiniteLossError(
-            f"{describe(graphs[place].name, positions[place])}: its row is not finite; lower the "
+            f"{shown(describe(graphs[place].name, positions[place]))}: its row is not finite; lower the "
             "learning rate"
         )
     return found
@@ -69,7 +69,7 @@ def _one_row(embedder: Embedder, graph: Graph, position: int) -> NDArray[np.floa
         raise
     except Exception as error:
         raise TileError(
-            f"{describe(graph.name, position)}: {type(error).__name__}: {shown(str(error))}"
+            f"{shown(describe(graph.name, position))}: {type(error).__name__}: {shown(str(error))}"
         ) from error
 
 

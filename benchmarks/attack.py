@@ -217,7 +217,7 @@ def attack_runs(home: Path, tally: Tally, flips: int) -> None:
                 copy = home / "copy"
                 shutil.copytree(whole, copy)
                 operate(copy / name)
-                tally.judge("run, resume", f"{name}: {what}", lambda: resume(copy, expected))
+                tally.judge("run, resume", f"{name}: {what}", lambda c=copy: resume(c, expected))
                 shutil.rmtree(copy)
 
 
@@ -280,7 +280,8 @@ def attack_outputs(home: Path, tally: Tally) -> None:
             rows = list(csv.reader(io.StringIO(written, newline="")))
             plain = [name.encode("utf-8", "backslashreplace").decode() for name in names]
             fine = len(rows) == 3 and all(len(row) == 2 for row in rows)
-            fine &= all(row[0].removeprefix("'") == name for row, name in zip(rows[1:], plain))
+            found = [row[0].removeprefix("'") for row in rows[1:]]
+            fine &= found == plain
             dangerous = any(field.startswith(("=", "+", "-", "@", "\t", "\r")) for field in rows[1])
             return "unchanged" if fine and not dangerous else "silent"
 

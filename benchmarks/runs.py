@@ -74,10 +74,8 @@ def measure_checksums(gigabytes: float, folder: str) -> None:
 
     noise = np.random.default_rng(0).random(COLUMNS, dtype=np.float32)
     n_tiles = int(gigabytes * 1e9 / (4 * COLUMNS * ROWS_OF_A_TILE))
-    made = [
-        ddgk.Graph(40, [], node_labels=(np.array(list(f"{n:040b}")) == "1").tolist())
-        for n in range(n_tiles * ROWS_OF_A_TILE)
-    ]
+    n_graphs = n_tiles * ROWS_OF_A_TILE
+    made = (ddgk.Graph(1, [], node_attributes=[[n]]) for n in range(n_graphs))
     with tempfile.TemporaryDirectory(dir=folder) as where:
         run = embed_into(where, Random(), made)
         size = sum(path.stat().st_size for path in Path(where).rglob("*") if path.is_file())

@@ -175,9 +175,10 @@ def _restore(run: Run, lost: Lost) -> None:
 
 
 def _not_among(run: Run, graph: Graph, place: int) -> str:
+    called = shown(describe(graph.name, place))
     return (
-        f"{run.address} is a run of other graphs: {shown(describe(graph.name, place))} is not among "
-        f"its {run.manifest.n_graphs}. Name a new folder; or, to add to the run what it does not have, "
+        f"{run.address} is a run of other graphs: {called} is not among its "
+        f"{run.manifest.n_graphs}. Name a new folder; or, to add to the run what it does not have, "
         "pass add=True (--add)"
     )
 

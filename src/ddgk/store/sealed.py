@@ -105,7 +105,7 @@ def checksum(context: str, described: Any, arrays: Mapping[str, NDArray[Any]]) -
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         content.update(f"{canonical([name, array.dtype.str, array.shape])}\n".encode())
-        content.update(array.reshape(-1).view(np.uint8))
+        content.update(array.reshape(-1).view(np.uint8).data)
     return content.hexdigest()
 
 

@@ -53,10 +53,8 @@ def compute_rows(
     finite = np.isfinite(found).all(axis=1)
     if not finite.all():
         place = int(np.argmin(finite))
-        raise NonFiniteLossError(
-            f"{shown(describe(graphs[place].name, positions[place]))}: its row is not finite; lower the "
-            "learning rate"
-        )
+        called = shown(describe(graphs[place].name, positions[place]))
+        raise NonFiniteLossError(f"{called}: its row is not finite; lower the learning rate")
     return found
 
 

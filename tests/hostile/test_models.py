@@ -212,3 +212,9 @@ def test_every_part_is_needed():
     changed = copy.deepcopy(METADATA) | {"n_powers": 101}
     assert load(pack("model", TENSORS, changed)) is None
     assert load(pack("model", TENSORS, [])) is None
+
+
+def test_a_description_without_content_is_refused():
+    for described in ({"kind": "model", "format": 1}, {"kind": "model"}, {}, [], None):
+        text = json.dumps({"__metadata__": {"ddgk": json.dumps(described)}}).encode()
+        assert load(struct.pack("<Q", len(text)) + text) is None

@@ -59,6 +59,7 @@ class InputError(DDGKError, ValueError):
         self.policy = policy
         self.choices = choices
         self.call = call
+        self.causes: tuple[InputError, ...] = ()
 
     def __str__(self) -> str:
         return message(self)
@@ -164,6 +165,9 @@ def message(error: Exception, *, command_line: bool = False) -> str:
     """
     if not isinstance(error, InputError):
         return escaped(str(error))
+    if error.causes:
+        parts = [message(cause, command_line=command_line) for cause in error.causes]
+        return escaped("\n  ".join([error.problem, *parts]))
     fixes = [error.advice] if error.advice else []
     if error.policy is not None:
         options = [_option(error, value, command_line) for value in error.choices]

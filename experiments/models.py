@@ -80,9 +80,12 @@ def distances(columns: Array) -> Array:
 
 def align(target: Graph, source: Graph, *, restarts: int, seed: int) -> Any:
     """Align two graphs."""
+    from ddgk import AlignmentOptions
     from ddgk import align as align_graphs
 
-    return align_graphs(target, source, restarts=restarts, random_state=seed)
+    return align_graphs(
+        target, source, random_state=seed, options=AlignmentOptions(restarts=restarts)
+    )
 
 
 def source_columns(model: Any, graphs: Sequence[Graph]) -> tuple[Array, NDArray[np.int64]]:

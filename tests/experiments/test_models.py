@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import ddgk
 from experiments import (
     ablation,
     classifiers,
@@ -19,10 +18,6 @@ from experiments.classification import classify
 from experiments.methods import METHODS
 from experiments.storage import Cache
 
-# Remove when the library has its new names.
-pytestmark = pytest.mark.skipif(
-    not hasattr(ddgk, "Config"), reason="the compact embedding is not in this library yet"
-)
 FEW = {"n_sources": 3}
 
 

@@ -1,5 +1,6 @@
 import csv
 import json
+
 import pytest
 
 

@@ -136,7 +136,10 @@ def order_nodes(codes: Codes) -> Integers:
 
 
 def encode(
-    target: Graph, source: Graph, codes: Sequence[Codes], orders: tuple[Integers, Integers],
+    target: Graph,
+    source: Graph,
+    codes: Sequence[Codes],
+    orders: tuple[Integers, Integers],
     used: tuple[str, ...],
 ) -> Encoded:
     """Put both graphs into arrays, with features that are comparable between them."""
@@ -175,7 +178,9 @@ def describe_nodes(
         own[place] = np.hstack(extra)
     if attributes is not None:
         values = _standardised(list(attributes))
-        own = [np.hstack([mine, np.nan_to_num(given)]) for mine, given in zip(own, values, strict=True)]
+        own = [
+            np.hstack([mine, np.nan_to_num(given)]) for mine, given in zip(own, values, strict=True)
+        ]
     stacks = []
     for network, mine in zip(networks, own, strict=True):
         parts, last = [mine], mine

@@ -226,7 +226,9 @@ def _own_features(network: Network) -> Array:
     from ddgk.alignment.voting import count_triangles
 
     degrees = np.diff(network.starts).astype(np.float64)
-    triangles = count_triangles(network.starts, network.heads).astype(np.float64)
+    ranks = np.empty(network.n_nodes, dtype=np.int64)
+    ranks[np.argsort(degrees, kind="stable")] = np.arange(network.n_nodes)
+    triangles = count_triangles(network.starts, network.heads, ranks).astype(np.float64)
     closed = triangles / np.maximum(degrees * (degrees - 1) / 2, 1.0)
     columns = [np.log1p(degrees), np.log1p(triangles), closed]
     if (network.weights != 1.0).any():

@@ -26,7 +26,7 @@ EPSILON = 3.0  # how much farther than the nearest a candidate may be that is lo
 FIRST, LAST = 0.5, 4.0  # inverse temperatures
 ROUNDS = 2  # of balancing columns and rows
 POLISH = 60  # rounds at most in which only matched neighbours vote
-FEATURES = 0.25  # weight of features beside votes
+FEATURES = 0.25  # weight of features against votes
 SETTLED = 0.999  # share of nodes that stay with their first choice when annealing may end
 
 

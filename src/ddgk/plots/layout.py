@@ -171,7 +171,8 @@ def _by_spectrum(adjacency: Any) -> Array:
     begin = np.cos(np.arange(adjacency.shape[0]) * 2.4)
     _, directions = eigsh(scale @ adjacency @ scale, k=3, which="LA", v0=begin, maxiter=2000)
     places: Array = directions[:, 1::-1] / np.sqrt(degrees)[:, None]
-    return np.sign(places) * np.abs(places) ** 0.5  # eigenvectors are concentrated near 0
+    spread: Array = np.sign(places) * np.abs(places) ** 0.5  # eigenvectors concentrate near 0
+    return spread
 
 
 def _lie_down(places: Array) -> Array:

@@ -141,7 +141,7 @@ def test_colours_legend_and_theme(watched, file):
     page.wait_for_selector("#legend .ramp")
 
 
-def test_without_webgl_the_map_is_drawn_too(watched, file, browser):
+def test_without_webgl_the_map_is_drawn_too(file, browser):
     context = browser.new_context(viewport={"width": 900, "height": 600})
     context.add_init_script(
         "const get = HTMLCanvasElement.prototype.getContext;"
@@ -169,7 +169,7 @@ def test_the_served_page_aligns_any_pair_and_places_a_graph(watched, address, wi
     page.wait_for_selector(".card svg")
     click(page, 9)
     page.wait_for_selector("#pair .link", timeout=90_000)
-    page.click("text=Clear")
+    page.click("#panel button:has-text('Clear')")
     page.fill("#graph", "a b\nb c\nc d\nd e\ne a\n")
     page.click("#place")
     page.wait_for_selector(".card svg", timeout=60_000)

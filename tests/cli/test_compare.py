@@ -30,7 +30,7 @@ def do(app):
     return invoke
 
 
-def test_from_a_folder_to_tables_in_one_command(do, rings, folder):
+def test_from_a_folder_to_tables_in_one_command(do, rings):
     said = do("compare", rings, "-o", "found")
     assert "4 graphs" in said
     assert "clusters" in said

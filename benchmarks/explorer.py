@@ -105,11 +105,7 @@ def measure_frames(points: int) -> dict[str, Any]:
         for kind in ("webgl2", "canvas"):
             page = browser.new_page(viewport={"width": 1280, "height": 800})
             if kind == "webgl2":
-                page.add_init_script(
-                    "const get = HTMLCanvasElement.prototype.getContext;"
-                    "HTMLCanvasElement.prototype.getContext = function (k, h) {"
-                    " return get.call(this, k, { ...h, failIfMajorPerformanceCaveat: false }); };"
-                )
+                page.add_init_script("WebGL2RenderingContext.prototype.getExtension = () => null;")
             begun = time.perf_counter()
             page.goto(path.as_uri())
             page.wait_for_selector("html[data-ready]")

@@ -21,6 +21,9 @@ class GlRenderer {
     const gl = canvas.getContext("webgl2", { antialias: false, alpha: true,
       premultipliedAlpha: true, failIfMajorPerformanceCaveat: true });
     if (!gl) throw new Error("no fast WebGL2");
+    const info = gl.getExtension("WEBGL_debug_renderer_info");
+    const device = info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
+    if (/swiftshader|llvmpipe|software|basic render/i.test(device)) throw new Error("emulated");
     this.gl = gl;
     this.kind = "webgl2";
     const vertex = `#version 300 es

@@ -36,8 +36,8 @@ def lay_out(graph: Graph) -> Array:
     Examples
     --------
     >>> from ddgk.graphs import Graph
-    >>> lay_out(Graph(3, [(0, 1), (1, 2)])).round(3).tolist()
-    [[-1.0, 0.0], [0.0, 0.0], [1.0, 0.0]]
+    >>> lay_out(Graph(3, [(0, 1), (1, 2)]))[:, 0].round(3).tolist()
+    [-1.0, 0.0, 1.0]
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components

@@ -146,7 +146,7 @@ def _by_stress(adjacency: Any) -> Array:
     centred = wanted**2 - (wanted**2).mean(axis=0)
     centred = -(centred - centred.mean(axis=1, keepdims=True)) / 2
     values, directions = np.linalg.eigh(centred)
-    places = directions[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0))
+    places: Array = directions[:, :-3:-1] * np.sqrt(np.maximum(values[:-3:-1], 0.0))
     if values[-2] > 1e-9:
         places = places + 0.01 * np.cos(np.arange(2 * n).reshape(n, 2) * 2.4)
     for _ in range(ITERATIONS):

@@ -14,14 +14,30 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from ddgk.evaluation.attention import align_barbells, rewire
+from alignment_molecules import rewired
 from PIL import Image
 
 import ddgk
 from ddgk import plots
-from ddgk.io import karate_club
+from ddgk.io import barbell, karate_club
 
 RINGS = np.arange(10) // 5
+LABELS = {
+    "none": {},
+    "nodes": {"node_labels": True},
+    "nodes, edges": {"node_labels": True, "edge_labels": True},
+}
+
+
+def align_barbells() -> dict[str, ddgk.Alignment]:
+    """Align barbells with shuffled copies, which are put back in order afterwards."""
+    order = np.random.default_rng(0).permutation(10)
+    found = {}
+    for kind, labels in LABELS.items():
+        target = barbell(**labels)
+        copy = target.replace(name="copy", node_names=range(10, 20))
+        found[kind] = ddgk.align(target, copy.permuted(order)).reordered(np.argsort(order))
+    return found
 
 
 def make_smaller(path: Path) -> None:
@@ -58,7 +74,8 @@ def draw_karate(folder: Path) -> None:
     )
     print("|---|---|---|---|---|")
     for name, share in (("copy", 0.0), ("rewired", 0.1)):
-        other = rewire(club, share, seed=0).replace(name=f"{name}, renumbered")
+        other = rewired(club, share, np.random.default_rng(0)) if share else club
+        other = other.replace(name=f"{name}, renumbered")
         found = ddgk.align(club, other.permuted(order))
         # Node names came along when the copy was renumbered, so that they say what is right.
         tied = {node: set(orbit.nodes) for orbit in found.orbits for node in orbit.nodes}

@@ -1,4 +1,4 @@
-"""The default preset on whole data sets, all channels: time and memory of fit and transform.
+"""The default preset on whole data sets, all attributes: time and memory of fit and transform.
 
     python benchmarks/grids.py MUTAG:all NCI1:64 DD:32 --jobs 2
 
@@ -27,7 +27,8 @@ def run(spec: str, jobs: int) -> None:
     graphs, _ = ddgk.io.load(name)
     n_sources = len(graphs) if count == "all" else int(count)
     small = sorted(graphs, key=lambda graph: graph.n_nodes)[:4]
-    ddgk.DDGK(n_sources=1, encoder_epochs=1, curve=1).fit_transform(small)  # warm
+    warm = ddgk.Config(encoder_epochs=1)
+    ddgk.DDGK(n_sources=1, config=warm).fit_transform(small)
 
     began = time.perf_counter()
     model = ddgk.DDGK(n_sources=n_sources, random_state=0, n_jobs=jobs).fit(graphs)
@@ -40,9 +41,9 @@ def run(spec: str, jobs: int) -> None:
     print(
         f"{name:12s} {len(graphs)} x {n_sources}: fit {fitted - began:.1f} s, transform "
         f"{ended - fitted:.1f} s ({pairs / (ended - fitted):.0f} pairs/s), together "
-        f"{ended - began:.1f} s, {jobs} threads, {len(model.channels_)} channels x "
-        f"{len(model.steps_)} steps, largest graph {max(g.n_nodes for g in graphs)} nodes, "
-        f"peak memory {peak:.2f} GB",
+        f"{ended - began:.1f} s, {jobs} threads, {len(model.term_names_)} terms x "
+        f"{len(model.checkpoints_)} checkpoints, {embedding.shape[1]} columns, "
+        f"largest graph {max(g.n_nodes for g in graphs)} nodes, peak memory {peak:.2f} GB",
         flush=True,
     )
 

@@ -18,7 +18,7 @@ from ddgk.io import load
 from ddgk.store import save_parts
 from degrees import DegreeEmbedder
 
-LENIENT = Policies(directed="undirected", self_loops="drop", parallel_edges="merge", weights="keep")
+LENIENT = Policies(directed="undirected", self_loops="drop", parallel_edges="merge", missing="mask")
 
 Texts = dict[str, bytes]
 
@@ -77,6 +77,38 @@ def edge_lists() -> list[bytes]:
         b"source,target,weight\n0,1,.5\n1,2,1e-3\n2,0,1\n",
         b"ann bob\nbob eve\neve zo\xc3\xab\nadam\n",
     ]
+
+
+@cache
+def matrix_market() -> list[bytes]:
+    """Coordinates with and without values, and an array."""
+    return [
+        b"%%MatrixMarket matrix coordinate real symmetric\n% made\n3 3 2\n2 1 0.5\n3 2 1e-3\n",
+        b"%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 1\n",
+        b"%%MatrixMarket matrix array integer symmetric\n2 2\n0\n1\n0\n",
+    ]
+
+
+@cache
+def pajek() -> list[bytes]:
+    """Pajek with edges and with arcs."""
+    return [
+        b'*Vertices 3\n1 "a"\n2 "b"\n3 "c"\n*Edges\n1 2 0.5\n2 3 1\n',
+        b"*Vertices 2\n1 a\n2 b\n*Arcs\n1 2\n",
+    ]
+
+
+@cache
+def graph6() -> list[bytes]:
+    """Two graphs a file, as networkx writes them."""
+    made = (networkx.petersen_graph(), networkx.path_graph(9))
+    return [b"".join(map(networkx.to_graph6_bytes, made))]
+
+
+@cache
+def gexf() -> list[bytes]:
+    """GEXF as networkx writes it."""
+    return ["\n".join(networkx.generate_gexf(networkx.path_graph(3))).encode()]
 
 
 @cache

@@ -62,7 +62,7 @@ def read_graphs(path: Path, lenient: bool) -> Dataset:
 
 
 def read_set(path: Path, lenient: bool) -> Dataset:
-    return read_tu(path, attributes="shift" if lenient else "ignore")
+    return read_tu(path, policies=specimens.LENIENT if lenient else None)
 
 
 def spoiled_set(rng: Random) -> dict[str, bytes]:
@@ -141,6 +141,10 @@ TARGETS: dict[str, Target] = {
     "graphml": file_target("toy.graphml", specimens.graphml, mutate_text),
     "node-link": file_target("toy.json", specimens.node_link, mutate_json, mutate_text),
     "edge list": file_target("toy.edges", specimens.edge_lists, mutate_text),
+    "matrix market": file_target("toy.mtx", specimens.matrix_market, mutate_text),
+    "pajek": file_target("toy.net", specimens.pajek, mutate_text),
+    "graph6": file_target("toy.g6", specimens.graph6, mutate_text),
+    "gexf": file_target("toy.gexf", specimens.gexf, mutate_text),
     "graph folder": Target(valid_folders, make_folder, read_graphs),
     "model": Target(valid_models, make_model, read_model, "toy.ddgk"),
     "run folder": Target(valid_runs, make_run, read_run),

@@ -12,9 +12,11 @@ D is a sum of absolute differences and d^2 a squared Euclidean distance, so both
 negative definite and K is positive definite. Columns are its Nystroem map on anchors, a random
 sample of the fitted graphs:
 
-    psi(G) = Lambda^(-1/2) U^T K(G, anchors),        K(anchors, anchors) = U Lambda U^T
+    psi(G) = Q^T Lambda^(-1/2) U^T K(G, anchors),        K(anchors, anchors) = U Lambda U^T
 
-so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span.
+so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span. The orthogonal matrix Q
+changes no inner product; it lets column a belong to anchor a (the symmetric square root of the
+kernel matrix where all anchors have a column), so that columns have similar variances.
 """
 
 from __future__ import annotations
@@ -174,7 +176,7 @@ class CompactMap:
         sum_t k_t(H, H) of every anchor H.
     anchor_sizes : array of shape (n_anchors,)
     weights : array of shape (n_anchors, n_features)
-        U Lambda^(-1/2).
+        U Lambda^(-1/2) Q, see `psi` above.
     """
 
     bandwidth: float
@@ -414,7 +416,12 @@ def _median(distances: Doubles) -> float:
 
 
 def _projection(kernel: Singles, n_features: int | None) -> Singles:
-    """Return U Lambda^(-1/2) of the leading eigenvectors, each with a fixed sign."""
+    """Return U Lambda^(-1/2) Q of the leading eigenvectors.
+
+    The rotation Q makes the features of the first anchors a symmetric matrix. It changes no inner
+    product and no distance, but column a then belongs to anchor a, and columns have similar
+    variances: scaling them, or splitting on one of them, is sensible.
+    """
     from threadpoolctl import threadpool_limits
 
     symmetric = (kernel.astype(np.float64) + kernel.T) / 2
@@ -423,9 +430,12 @@ def _projection(kernel: Singles, n_features: int | None) -> Singles:
     values, vectors = values[::-1], vectors[:, ::-1]
     kept = int((values > SMALLEST_EIGENVALUE * values[0]).sum())
     kept = kept if n_features is None else min(kept, n_features)
-    vectors = vectors[:, :kept]
-    signs = np.sign(vectors[np.abs(vectors).argmax(axis=0), np.arange(kept)])
-    return np.ascontiguousarray(vectors * signs / np.sqrt(values[:kept]), dtype=np.float32)
+    values, vectors = np.sqrt(values[:kept]), vectors[:, :kept]
+    with threadpool_limits(1):
+        left, _, right = np.linalg.svd(vectors[:kept] * values)
+        rotation = (left @ right).T
+        weights = (vectors / values) @ rotation
+    return np.ascontiguousarray(weights, dtype=np.float32)
 
 
 def _owners(anchors: Views, sizes: Integers) -> tuple[Integers, Integers, Singles]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ddgk.errors import GraphError
+from ddgk.errors import GraphError, escaped
 from ddgk.graphs.graph import Graph, describe
 
 MAX_TEXT = 300
@@ -38,12 +38,7 @@ def visible(text: object, most: int = MAX_TEXT) -> str:
     if len(whole) > most:
         kept = most - 1
         whole = f"{whole[: kept - kept // 2]}…{whole[len(whole) - kept // 2 :]}"
-    if whole.isprintable():
-        return whole
-    return "".join(
-        character if character.isprintable() else character.encode("unicode_escape").decode()
-        for character in whole
-    )
+    return escaped(whole, keep="")
 
 
 def csv_bytes(rows: Iterable[Iterable[Any]]) -> bytes:

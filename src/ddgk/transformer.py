@@ -122,7 +122,7 @@ class Transformer:
         defaults = self._defaults()
         changed = [
             f"{name}={value!r}"
-            for name, value in self.get_params().items()
+            for name, value in self.get_params(deep=False).items()
             if value is not defaults[name] and repr(value) != repr(defaults[name])
         ]
         return f"{type(self).__name__}({', '.join(changed)})"

@@ -58,6 +58,18 @@ def test_rows_in_memory_depend_on_nothing_else(example, embedder, n_jobs, max_me
     assert embed_graphs(embedder, []).shape == (0, 4)
 
 
+def test_a_graph_without_nodes_has_a_row_of_nan(example, embedder, tmp_path):
+    graphs = [*example.graphs[:10], Graph(0, [], name="empty"), *example.graphs[10:]]
+    found = embed_graphs(embedder, graphs)
+    assert np.isnan(found[10]).all()
+    np.testing.assert_array_equal(np.delete(found, 10, axis=0), example.expected)
+    assert "empty" not in embedder.computed
+    run = embed_into(tmp_path / "run", embedder, graphs)
+    np.testing.assert_array_equal(run.rows(), found)
+    assert run.verify() == []
+    assert np.isnan(embed_graphs(embedder, [Graph(0, [])])).all()
+
+
 @pytest.mark.parametrize("address", ["memory://runs", "local://"])
 def test_a_bucket_works_by_the_same_code(example, embedder, tmp_path, address):
     pytest.importorskip("fsspec")

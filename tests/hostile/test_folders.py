@@ -8,12 +8,10 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddgk.attributes import normalised
 from ddgk.errors import DatasetError, DDGKError
 from ddgk.io import read, read_tu
 from hostility import judged, spliced
@@ -28,18 +26,17 @@ TOY = {
 }
 kinds = st.sampled_from(list(TOY))
 spoiled = kinds.flatmap(lambda kind: st.tuples(st.just(kind), spliced(TOY[kind], "1\n" * 99)))
-attributes = st.sampled_from(["ignore", "keep", "shift"])
 
 
-@given(changes=st.lists(spoiled, min_size=1, max_size=2), how=attributes)
+@given(changes=st.lists(spoiled, min_size=1, max_size=2))
 @settings(max_examples=200)
-def test_any_tu_folder(changes, how: str):
+def test_any_tu_folder(changes):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "toy")
         path.mkdir()
         for kind, text in (TOY | dict(changes)).items():
             (path / f"toy_{kind}.txt").write_text(text, encoding="utf-8", newline="")
-        found = judged(lambda p: read_tu(p, attributes=how), path)
+        found = judged(read_tu, path)
     if found is not None:
         assert all(graph.n_nodes for graph in found.graphs)
         assert found.classes is None or len(found.classes) == len(found.graphs)
@@ -71,27 +68,25 @@ def test_any_tu_archive(changes, names, mode: int, flips):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "toy.zip")
         path.write_bytes(data)
-        judged(lambda p: read_tu(p, attributes="shift"), path)
+        judged(read_tu, path)
 
 
-@pytest.mark.parametrize("how", ["keep", "shift"])
-def test_a_set_without_attributes_names_its_file(how: str, tmp_path: Path):
-    for kind in ("A", "graph_indicator"):
-        (tmp_path / f"toy_{kind}.txt").write_text(TOY[kind])
-    with pytest.raises(DatasetError, match=r"toy_A\.txt: toy has no node attributes"):
-        read_tu(tmp_path, attributes=how)
-
-
-def test_attributes_too_far_apart_to_shift(tmp_path: Path):
+def test_far_apart_attributes_are_read_as_they_are(tmp_path: Path):
     for kind, text in (TOY | {"node_attributes": "1e308\n-1e308\n0\n0\n"}).items():
         (tmp_path / f"toy_{kind}.txt").write_text(text)
-    with pytest.raises(DatasetError, match="column 1 lie too far apart"):
-        read_tu(tmp_path, attributes="shift")
+    first, second = read_tu(tmp_path).graphs
+    assert first.node_attributes.tolist() == [[1e308], [-1e308]]
+    assert second.node_attributes.tolist() == [[0.0], [0.0]]
 
 
-def test_attributes_whose_sum_is_too_large_are_still_shares():
-    rows = np.array([[1e308, 1e308, 0.0], [1.0, 3.0, 0.0], [0.0, 0.0, 0.0]])
-    assert normalised(rows).tolist() == [[0.5, 0.5, 0.0], [0.25, 0.75, 0.0], [0.0, 0.0, 0.0]]
+@pytest.mark.parametrize(
+    "text", ["inf\n0\n0\n0\n", "1e999\n0\n0\n0\n", "1\n2\n", "1, 2\n1\n0\n0\n"]
+)
+def test_attributes_that_are_no_table_of_numbers(text: str, tmp_path: Path):
+    for kind, content in (TOY | {"node_attributes": text}).items():
+        (tmp_path / f"toy_{kind}.txt").write_text(content)
+    with pytest.raises(DatasetError, match="toy_node_attributes"):
+        read_tu(tmp_path)
 
 
 @pytest.mark.parametrize("name", ["toy.gml", "toy.json", "toy_A.txt", "toy.zip"])

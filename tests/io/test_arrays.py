@@ -9,7 +9,7 @@ from scipy import sparse
 from scipy.io import mmwrite
 
 from ddgk.errors import DatasetError
-from ddgk.graphs import Graph
+from ddgk.graphs import Graph, Policies, from_matrix
 from ddgk.io.arrays import read_mtx, read_npy, read_npz
 from ddgk.io.options import Options
 
@@ -31,10 +31,43 @@ def test_matrix_market_comes_back(form):
     assert read_mtx(arrows, "toy.mtx", "toy", Options())[0].directed
 
 
+@pytest.mark.parametrize("symmetry", ["general", "symmetric"])
+@pytest.mark.parametrize("field", ["real", "integer", "pattern"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.coo_array])
+@pytest.mark.parametrize("n", [1, 2, 7])
+def test_every_kind_of_matrix_market_comes_back(n: int, form, field: str, symmetry: str):
+    if field == "pattern" and form is np.asarray:
+        pytest.skip("an array has values")
+    numbers = np.tril(np.random.default_rng(n).integers(0, 3, (n, n)))
+    matrix = numbers + np.tril(numbers, -1).T if symmetry == "symmetric" else numbers
+    data = written(mmwrite, form(matrix), comment="made", field=field, symmetry=symmetry)
+    expected = matrix != 0 if field == "pattern" else matrix
+    (found,) = read_mtx(data, "toy.mtx", "toy", Options())
+    assert found == from_matrix(expected.astype(float))
+
+
+@pytest.mark.parametrize("layout", ["coordinate", "array"])
+def test_matrix_market_without_entries(layout: str):
+    """Such files have crashed scipy.io.mmread, and the process with it."""
+    sizes = "0 0 0" if layout == "coordinate" else "0 0"
+    data = f"%%MatrixMarket matrix {layout} real general\n{sizes}\n".encode()
+    (found,) = read_mtx(data, "toy.mtx", "toy", Options(policies=Policies(empty="keep")))
+    assert found == Graph(0, [])
+
+
 @pytest.mark.parametrize(
     "data",
     [
         b"",
+        b"%%MatrixMarket matrix coordinate complex hermitian\n2 2 1\n2 1 1 0\n",
+        b"%%MatrixMarket matrix array pattern general\n2 2\n",
+        b"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1\n",
+        b"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 1\n1 1 1\n",
+        b"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n0 1\n",
+        b"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n1.5 1\n",
+        b"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\nnan 1\n",
+        b"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\ninf 1\n",
+        b"%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n1 \xff\n",
         b"%%MatrixMarket matrix coordinate real general\n",
         b"%%MatrixMarket matrix array real general\n99999 99999\n1\n",
         b"%%MatrixMarket matrix coordinate real general\n9 9 99999999\n1 1 1\n",

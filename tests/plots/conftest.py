@@ -26,10 +26,12 @@ def matched() -> Callable[..., Alignment]:
         order = np.random.default_rng(0).permutation(target.n_nodes)
         copy = target.permuted(order).replace(name="copy") if source is None else source
         attention = np.full((target.n_nodes, copy.n_nodes), (1 - sure) / max(copy.n_nodes - 1, 1))
-        partners = np.argsort(order) if source is None else np.arange(target.n_nodes) % copy.n_nodes
-        attention[np.arange(target.n_nodes), partners] = sure
-        families = () if target.node_labels is None else ("node_labels",)
-        return Alignment(target, copy, attention, 0.0, np.zeros(1), families)
+        nodes = np.arange(min(target.n_nodes, copy.n_nodes))
+        pairs = np.stack([nodes, np.argsort(order) if source is None else nodes], axis=1)
+        attention[nodes, pairs[:, 1]] = sure
+        attention[len(nodes) :] = 0.0
+        attributes = () if target.node_labels is None else ("node_labels",)
+        return Alignment(target, copy, pairs, attention, np.full(len(nodes), sure), attributes)
 
     return make
 

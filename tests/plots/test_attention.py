@@ -29,7 +29,7 @@ def test_lines_run_to_partners_and_are_as_wide_as_sure(matched, drawn):
     found = matched(barbell(), sure=0.95)
     unsure = int(found.pairs[0, 1])
     found.attention[0] = 0.1
-    found.attention[0, unsure] = 0.11
+    found.attention[0, unsure] = found.sureness[0] = 0.11
     figure = plots.alignment(found, layout="own")
     for kind in ("attention", "open attention"):
         (attention,) = drawn(figure, kind)

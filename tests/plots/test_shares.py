@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from ddgk import plots
+from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation
 from ddgk.graphs import Graph
 from ddgk.io import FAMILIES, barbell, karate_club
@@ -19,8 +20,8 @@ def explained(graph: Graph) -> Explanation:
     return Explanation(
         target=graph,
         source=FAMILIES["ring"](5),
-        channels=("edges", "non_edges"),
-        steps=(1, 60),
+        terms=("edges", "non_edges"),
+        checkpoints=(1, 60),
         nodes=np.stack([np.stack([nodes, nodes])] * 2),
         entries=entries,
         baseline=np.full((2, 2), 0.5),
@@ -39,26 +40,31 @@ def test_colours_and_widths_say_who_adds_what(drawn):
     assert len(figure.axes) == 3
 
 
-def test_a_channel_can_be_chosen(drawn):
+def test_a_term_can_be_chosen(drawn):
     why = explained(barbell())
-    (nodes,) = drawn(plots.explanation(why, channel="edges"), "nodes")
-    np.testing.assert_array_equal(nodes.get_array(), list(why.by_node("edges").values()))
-    with pytest.raises(KeyError, match="no channel 'nodes'"):
-        plots.explanation(why, channel="nodes")
+    why.nodes[1] *= 10
+    figure = plots.explanation(why, term="edges")
+    (nodes,) = drawn(figure, "nodes")
+    np.testing.assert_array_equal(nodes.get_array(), np.arange(10) + 1)
+    said = "term edges after 60 steps: loss 55, baseline 0.5, divergence 54.5"
+    assert figure.texts[1].get_text() == said
+    with pytest.raises(ParameterError, match="no term 'nodes'; there are edges, non_edges"):
+        plots.explanation(why, term="nodes")
 
 
 def test_the_amounts_are_told():
     texts = [text.get_text() for text in plots.explanation(explained(barbell())).texts]
     assert texts == [
         "What tells barbell from ring-5",
-        "all channels after 60 steps: loss 110, less baseline 1, divergence 109",
+        "all loss terms after 60 steps: loss 110, baseline 1, divergence 109",
     ]
+    both = replace(explained(barbell()), mirror=explained(barbell()))
+    told = plots.explanation(both).texts[1].get_text()
+    assert told.startswith("all loss terms, this direction after 60 steps: loss 110")
 
 
-@pytest.mark.parametrize("change", [{"entries": None}, {"relation": "neighborhood"}], ids=str)
-def test_edges_without_shares_are_plain(change, drawn):
-    why = replace(explained(barbell()), **change)
-    figure = plots.explanation(why)
+def test_edges_without_shares_are_plain(drawn):
+    figure = plots.explanation(replace(explained(barbell()), matrix="neighborhood"))
     (edges,) = drawn(figure, "edges")
     assert len(set(edges.get_linewidths())) == 1
     assert len(figure.axes) == 2  # the graph, and the scale of nodes

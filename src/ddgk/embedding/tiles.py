@@ -36,25 +36,29 @@ def compute_rows(
 ) -> NDArray[np.floating]:
     """Return the rows of a tile, computed as many at a time as memory allows.
 
-    If computing several graphs together fails, they are computed one by one, so that the error
-    names the graph; with less memory in use this may also succeed.
+    A graph without nodes has a row of NaN. If computing several graphs together fails, they are
+    computed one by one, so that the error names the graph; with less memory in use this may also
+    succeed.
     """
-    found = np.empty((len(graphs), len(embedder.columns)), dtype=embedder.dtype)
-    for part in cut_rows([row_memory(embedder, graph) for graph in graphs], max_memory):
+    found = np.full((len(graphs), len(embedder.columns)), np.nan, dtype=embedder.dtype)
+    filled = [place for place, graph in enumerate(graphs) if graph.n_nodes]
+    for part in cut_rows([row_memory(embedder, graphs[place]) for place in filled], max_memory):
+        places = filled[part]
         try:
-            found[part] = embedder.rows(graphs[part], positions[part])
+            found[places] = embedder.rows(
+                [graphs[place] for place in places], [positions[place] for place in places]
+            )
         except DDGKError:
             raise
         except Exception as error:
             if isinstance(error, OSError) and error.errno in HALTING:
                 raise
-            for place in range(part.start, part.stop):
+            for place in places:
                 found[place] = _one_row(embedder, graphs[place], positions[place])
-    finite = np.isfinite(found).all(axis=1)
-    if not finite.all():
-        place = int(np.argmin(finite))
-        called = shown(describe(graphs[place].name, positions[place]))
-        raise NonFiniteLossError(f"{called}: its row is not finite; lower the learning rate")
+    for place in filled:
+        if not np.isfinite(found[place]).all():
+            called = shown(describe(graphs[place].name, positions[place]))
+            raise NonFiniteLossError(f"{called}: its row is not finite; lower the learning rate")
     return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import warnings
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,12 @@ SPARSE_ARRAYS = {
     "csc": ("data", "indices", "indptr"),
     "coo": ("data", "row", "col"),
 }
+# Words of the first line of a Matrix Market file that can be an adjacency matrix, by place.
+MATRIX_MARKET = (
+    ("coordinate", "array"),
+    ("real", "double", "integer", "unsigned-integer", "pattern"),
+    ("general", "symmetric"),
+)
 
 
 def read_mtx(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -31,20 +36,7 @@ def read_mtx(data: bytes, where: str, name: str, options: Options) -> list[Graph
     >>> read_mtx(text, "toy.mtx", "toy", Options())
     [Graph(n_nodes=3, n_edges=2, name='toy')]
     """
-    from scipy.io import mmread
-
-    _check_mtx(data, where)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            matrix = mmread(io.BytesIO(data))
-    # On hostile bytes the parser fails in any way Python can.
-    except Exception as error:
-        raise DatasetError(
-            f"{where}: not a Matrix Market file ({shown(str(error), 100)}); correct it, or write "
-            "it anew with scipy.io.mmwrite"
-        ) from error
-    return [_graph(matrix, where, name, options)]
+    return [_graph(_parse_mtx(data, where), where, name, options)]
 
 
 def read_npy(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -131,19 +123,81 @@ def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
         ) from error
 
 
-def _check_mtx(data: bytes, where: str) -> None:
-    """Compare what a file states with its size, before the parser allocates memory."""
-    lines = (line for line in io.BytesIO(data) if line.strip())
-    banner = next(lines, b"").split()
-    if len(banner) < 5 or banner[0] != b"%%MatrixMarket":
+def _parse_mtx(data: bytes, where: str) -> Any:
+    """Return the matrix of a Matrix Market file; sizes are checked before memory is taken.
+
+    scipy.io.mmread is not used: damaged files can crash it, and the process with it.
+    """
+    from scipy import sparse
+
+    banner, _, rest = data.partition(b"\n")
+    words = tuple(banner.decode("ascii", "replace").lower().split())
+    if words[:2] != ("%%matrixmarket", "matrix") or len(words) != 5:
         raise DatasetError(f"{where}: not a Matrix Market file, its first line is another")
-    sizes = next((line for line in lines if not line.startswith(b"%")), b"").split()
-    wanted = 3 if banner[2].lower() == b"coordinate" else 2
-    if len(sizes) != wanted or not all(part.isdigit() and len(part) < 16 for part in sizes):
+    for word, known in zip(words[2:], MATRIX_MARKET, strict=True):
+        if word not in known:
+            raise DatasetError(
+                f"{where}: a Matrix Market file of kind {shown(word)!r}; write one of "
+                f"{', '.join(known)}"
+            )
+    layout, field, symmetry = words[2:]
+    if (layout, field) == ("array", "pattern"):
+        raise DatasetError(f"{where}: a Matrix Market array without values; write coordinates")
+    sizes, body = _mtx_sizes(rest, where)
+    if len(sizes) != (3 if layout == "coordinate" else 2):
         raise DatasetError(f"{where}: the line of sizes of a Matrix Market file is missing")
-    rows, columns, *entries = map(int, sizes)
-    check_n_nodes(max(rows, columns), where)
-    # An entry of an array takes at least two bytes; coordinates at least four.
-    least = 4 * entries[0] if entries else rows * columns
-    if least > len(data) + 4:
+    n, n_columns = sizes[:2]
+    check_n_nodes(max(n, n_columns), where)
+    if n != n_columns:
+        raise DatasetError(f"{where}: a matrix of {n} x {n_columns}; an adjacency matrix is square")
+    if layout == "coordinate":
+        n_entries, width = sizes[2], 2 if field == "pattern" else 3
+    else:
+        n_entries, width = n * (n + 1) // 2 if symmetry == "symmetric" else n * n, 1
+    if n_entries * 2 * width > len(data):  # a number takes two bytes at least
         raise DatasetError(f"{where}: it states more entries than it can hold")
+    numbers = _mtx_numbers(body, (n_entries, width), where)
+    if layout == "array":  # columns one after the other; of a symmetric one, the lower triangle
+        if symmetry == "general":
+            return numbers.reshape(n, n).T
+        matrix = np.zeros((n, n))
+        matrix[np.triu_indices(n)] = matrix.T[np.triu_indices(n)] = numbers[:, 0]
+        return matrix
+    places = numbers[:, :2]
+    if not ((places >= 1) & (places <= n)).all() or (places % 1).any():
+        raise DatasetError(f"{where}: an entry outside of a matrix of {n} x {n}")
+    rows, columns = (places.astype(np.int64) - 1).T
+    values = numbers[:, 2] if width == 3 else np.ones(n_entries)
+    if symmetry == "symmetric":
+        other = rows != columns
+        rows, columns = np.append(rows, columns[other]), np.append(columns, rows[other])
+        values = np.append(values, values[other])
+    return sparse.coo_array((values, (rows, columns)), shape=(n, n))
+
+
+def _mtx_sizes(rest: bytes, where: str) -> tuple[list[int], bytes]:
+    """Return the numbers of the first line that is no comment, and what follows."""
+    while rest:
+        line, _, rest = rest.partition(b"\n")
+        parts = line.split()
+        if not parts or parts[0].startswith(b"%"):
+            continue
+        if all(part.isdigit() and len(part) < 16 for part in parts):
+            return [int(part) for part in parts], rest
+        break
+    raise DatasetError(f"{where}: the line of sizes of a Matrix Market file is missing")
+
+
+def _mtx_numbers(body: bytes, shape: tuple[int, int], where: str) -> NDArray[np.float64]:
+    try:
+        numbers = np.zeros((0, shape[1]))
+        if body.strip():
+            numbers = np.loadtxt(io.StringIO(body.decode("ascii")), comments="%", ndmin=2)
+        if numbers.shape != shape:
+            raise ValueError(f"{numbers.shape} numbers, not {shape}")
+        return numbers
+    except ValueError as error:
+        raise DatasetError(
+            f"{where}: not a Matrix Market file ({shown(str(error), 100)}); correct it, or write "
+            "it anew with scipy.io.mmwrite"
+        ) from error

@@ -29,7 +29,7 @@ def explanation(
         As `DDGK.explain` returns it.
     term : str, optional
         Colour nodes by this loss term; default: all together. Edges show their share of the
-        structure loss, both ways together.
+        structure loss, both ways together; with random walks as the target matrix they have none.
     title : str, optional
     path : str or path, optional
         Where to save it; .svg, .png or .pdf.
@@ -49,7 +49,8 @@ def explanation(
     check_path(path)
     graph = why.target
     nodes = np.array(list(why.by_node(term).values()))
-    edges = np.array(list(why.by_edge().values()))
+    shared = graph.n_edges > 0 and why.matrix != "neighborhood"
+    edges = np.array(list(why.by_edge().values())) if shared else np.zeros(graph.n_edges)
     with style():
         figure = new_figure(9.5, 6.2)
         axes = figure.add_axes((0.02, 0.03, 0.76, 0.8))
@@ -79,7 +80,7 @@ def explanation(
         axes.margins(0.1)
         axes.set_axis_off()
         _add_scale(figure, discs, (0.8, 0.46, 0.022, 0.34), "share of a node")
-        if graph.n_edges:
+        if shared:
             _add_scale(figure, lines, (0.8, 0.06, 0.022, 0.3), "share of an edge")
         figure.text(
             0.03,

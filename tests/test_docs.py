@@ -1,35 +1,156 @@
-"""Documents tell the truth: their code runs, their links lead somewhere."""
+"""Documents tell the truth: their code runs and prints what they show; their links lead somewhere.
+
+A python block may be followed by a text block, which is what it prints. ``python
+tests/test_docs.py PAGE...`` runs pages and writes the output into them.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import doctest
+import io
+import json
+import os
 import re
+import sys
+import tempfile
+import warnings
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-RUNNING = [page for page in PAGES if "```python" in page.read_text()]
-NEEDED = {"alignment.md": "matplotlib", "runs.md": "fsspec"}  # beyond a core install
+PAGES = sorted(
+    page
+    for page in (*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"))
+    if page.name != "CODE_OF_CONDUCT.md"
+)
+BLOCK = re.compile(
+    r"^```python\n(?P<code>.*?)^```\n(?:\n?```text\n(?P<output>.*?)^```\n)?", re.DOTALL | re.MULTILINE
+)
+RUNNING = [page for page in PAGES if "```python\n" in page.read_text()]
+EXTRAS = {"rdkit": "rdkit", "matplotlib": "plots", "fsspec": "memory://", "pandas": "pandas"}
+CHECKER, FLAGS = doctest.OutputChecker(), doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-@pytest.mark.parametrize("page", RUNNING, ids=lambda page: page.name)
-def test_code_on_the_page_runs(page, tmp_path, monkeypatch):
-    """All python blocks of a page, one after the other, in an empty folder."""
-    if page.name in NEEDED:
-        pytest.importorskip(NEEDED[page.name], reason="the page shows what an extra does")
+def run(page: Path) -> list[tuple[re.Match[str], str]]:
+    """Run the blocks of a page one after the other; return what each prints."""
+    namespace: dict[str, object] = {"__name__": "__main__"}
+    found = []
+    for block in BLOCK.finditer(page.read_text()):
+        printed = io.StringIO()
+        first = page.read_text()[: block.start()].count("\n") + 1
+        code = "\n" * first + block["code"]
+        with contextlib.redirect_stdout(printed):
+            if block["code"].startswith(">>>"):
+                examples = doctest.DocTestParser().get_doctest(
+                    block["code"], namespace, page.name, str(page), first
+                )
+                doctest.DocTestRunner(optionflags=FLAGS).run(examples, clear_globs=False)
+            else:
+                exec(compile(code, str(page), "exec"), namespace)
+        found.append((block, printed.getvalue()))
+    return found
+
+
+@pytest.mark.parametrize("page", RUNNING, ids=lambda page: str(page.relative_to(ROOT)))
+def test_code_on_the_page_prints_what_it_shows(page, tmp_path, monkeypatch):
+    for library, sign in EXTRAS.items():
+        if sign in page.read_text():
+            pytest.importorskip(library, reason="the page shows what an extra does")
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL)
-    namespace: dict[str, object] = {}
-    for block in blocks:
-        exec(compile(block, str(page), "exec"), namespace)
+    for block, printed in run(page):
+        shown = block["output"] or ""
+        assert CHECKER.check_output(shown, printed, FLAGS), (
+            f"{page.name} prints\n{printed}\nand shows\n{shown}\nafter\n{block['code']}\n"
+            f"`python tests/test_docs.py {page.relative_to(ROOT)}` writes the output"
+        )
 
 
-def test_something_is_checked():
-    assert {page.name for page in RUNNING} >= {"README.md", "tutorial.md"}
+def test_pages_are_checked():
+    names = {page.name for page in RUNNING}
+    assert {"README.md", "get_started.md", "method.md", "molecules.md"} <= names
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_wrong_output_is_noticed(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```python\nprint(1 + 1)\n```\n\n```text\n3\n```\n")
+    [(block, printed)] = run(page)
+    assert (block["output"], printed) == ("3\n", "2\n")
+    assert not CHECKER.check_output(block["output"], printed, FLAGS)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text()):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for target, anchor in re.findall(r"\]\((?!https?://|mailto:)([^)#\s]*)#?([^)\s]*)\)", text):
+        file = page.parent / target if target else page
+        assert file.exists(), f"{page.name} links to {target}"
+        if anchor and file.suffix == ".md":
+            assert anchor in anchors(file), f"{page.name} links to {target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    plain = [re.sub(r"[^\w\s-]", "", heading.lower()) for heading in headings]
+    return {re.sub(r"[\s]+", "-", heading.strip()) for heading in plain}
+
+
+def test_every_page_is_on_the_site():
+    listed = (ROOT / "mkdocs.yml").read_text()
+    for page in (ROOT / "docs").rglob("*.md"):
+        assert str(page.relative_to(ROOT / "docs")) in listed, f"mkdocs.yml lacks {page.name}"
+
+
+def test_every_public_name_is_in_the_reference():
+    import ddgk
+
+    pages = "\n".join(page.read_text() for page in (ROOT / "docs" / "reference").glob("*.md"))
+    documented = set(re.findall(r"^::: ([\w.]+)", pages, flags=re.MULTILINE))
+    for name in ddgk.__all__:
+        thing = getattr(ddgk, name)
+        path = getattr(thing, "__module__", None)
+        home = thing.__name__ if path is None else f"{path}.{thing.__name__}"
+        assert home in documented or any(home.startswith(f"{other}.") for other in documented), name
+
+
+def test_figures_in_the_readme_are_in_results_files():
+    """Every accuracy in README's table is the mean of the folds in a results file."""
+    table = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("|")]
+    if not any("MUTAG" in line for line in table):
+        pytest.skip("README has no table of results")
+    header = [cell.strip() for cell in table[0].strip("|").split("|")]
+    for line in table[2:]:
+        title, *cells = (cell.strip().strip("*") for cell in line.strip("|").split("|"))
+        for name, cell in zip(header[1:], cells, strict=True):
+            if not cell:
+                continue
+            content = json.loads((ROOT / "experiments" / "results" / f"{name}.json").read_text())
+            rows = [row for row in content["rows"].values() if row["title"] == title]
+            means = [sum(row["accuracies"]) / len(row["accuracies"]) for row in rows]
+            assert f"{100 * means[0]:.1f}" == cell, f"{title} on {name}"
+
+
+def write(page: Path) -> None:
+    """Run a page and put what it prints after each block."""
+    text = page.read_text()
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        found = run(page)
+    for block, printed in reversed(found):
+        if block["code"].startswith(">>>"):
+            continue
+        if CHECKER.check_output(block["output"] or "", printed, FLAGS):
+            continue
+        output = f"\n```text\n{printed}```\n" if printed else ""
+        text = text[: block.start()] + f"```python\n{block['code']}```\n{output}" + text[block.end() :]
+    page.write_text(text)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("error")
+    missing = [name for name in EXTRAS if find_spec(name) is None]
+    if missing:
+        sys.stderr.write(f"missing: {', '.join(missing)}\n")
+    for given in sys.argv[1:]:
+        write(Path(os.path.abspath(given)))

@@ -1,7 +1,8 @@
 """Documents tell the truth: their code runs and prints what they show; their links lead somewhere.
 
-A python block may be followed by a text block, which is what it prints. ``python
-tests/test_docs.py PAGE...`` runs pages and writes the output into them.
+A python block may be followed by a text block, which is what it prints. Figures that a page shows
+are files that its code writes to `figures/`, where it writes there. ``python tests/test_docs.py
+PAGE...`` runs pages, writes the output into them and keeps the figures.
 """
 
 from __future__ import annotations
@@ -60,12 +61,16 @@ def test_code_on_the_page_prints_what_it_shows(page, tmp_path, monkeypatch):
         if sign in page.read_text():
             pytest.importorskip(library, reason="the page shows what an extra does")
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "figures").mkdir()
     for block, printed in run(page):
         shown = block["output"] or ""
         assert CHECKER.check_output(shown, printed, FLAGS), (
             f"{page.name} prints\n{printed}\nand shows\n{shown}\nafter\n{block['code']}\n"
             f"`python tests/test_docs.py {page.relative_to(ROOT)}` writes the output"
         )
+    made = {path.name for path in (tmp_path / "figures").iterdir()}
+    shown = set(re.findall(r"\]\((?:\.\./)?figures/([\w.-]+)\)", page.read_text()))
+    assert not made or made == shown, "the page shows other figures than its code makes"
 
 
 def test_pages_are_checked():
@@ -136,7 +141,10 @@ def write(page: Path) -> None:
     """Run a page and put what it prints after each block."""
     text = page.read_text()
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        Path("figures").mkdir()
         found = run(page)
+        for figure in Path("figures").iterdir():
+            keep(figure)
     for block, printed in reversed(found):
         if block["code"].startswith(">>>"):
             continue
@@ -145,6 +153,15 @@ def write(page: Path) -> None:
         output = f"\n```text\n{printed}```\n" if printed else ""
         text = text[: block.start()] + f"```python\n{block['code']}```\n{output}" + text[block.end() :]
     page.write_text(text)
+
+
+def keep(figure: Path) -> None:
+    """Copy a figure to the documents, with 160 colours, so that it is a third as large."""
+    from PIL import Image
+
+    with Image.open(figure) as image:
+        fewer = image.convert("RGB").quantize(160)
+    fewer.save(ROOT / "docs" / "figures" / figure.name, optimize=True)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ format: $(READY)
 
 # The site goes to site/; no network is needed to build or to read it.
 docs: $(READY)
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 wheel: $(READY)
 	$(BIN)/python -m pip install --quiet build twine

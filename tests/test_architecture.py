@@ -125,7 +125,9 @@ def test_version_and_licence_have_one_source():
 def test_every_extra_named_in_a_message_exists():
     import tomllib
 
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
     texts = (path.read_text(encoding="utf-8") for path in FILES)
     named = {name for text in texts for name in re.findall(r"ddgk\[(\w+)\]", text)}
     assert named

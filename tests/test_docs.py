@@ -28,7 +28,8 @@ PAGES = sorted(
     if page.name != "CODE_OF_CONDUCT.md"
 )
 BLOCK = re.compile(
-    r"^```python\n(?P<code>.*?)^```\n(?:\n?```text\n(?P<output>.*?)^```\n)?", re.DOTALL | re.MULTILINE
+    r"^```python\n(?P<code>.*?)^```\n(?:\n?```text\n(?P<output>.*?)^```\n)?",
+    re.DOTALL | re.MULTILINE,
 )
 RUNNING = [page for page in PAGES if "```python\n" in page.read_text()]
 EXTRAS = {"rdkit": "rdkit", "matplotlib": "plots", "fsspec": "memory://", "pandas": "pandas"}
@@ -137,6 +138,20 @@ def test_figures_in_the_readme_are_in_results_files():
             assert f"{100 * means[0]:.1f}" == cell, f"{title} on {name}"
 
 
+def test_pages_become_notebooks():
+    from importlib.util import module_from_spec, spec_from_file_location
+
+    found = spec_from_file_location("hooks", ROOT / "docs" / "hooks.py")
+    hooks = module_from_spec(found)
+    found.loader.exec_module(hooks)
+    page = ROOT / "docs" / "get_started.md"
+    cells = hooks.notebook(page.read_text())["cells"]
+    blocks = list(BLOCK.finditer(page.read_text()))
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert [cell["source"] for cell in code] == [block["code"].rstrip() for block in blocks]
+    assert code[0]["outputs"][0]["text"] == blocks[0]["output"]
+
+
 def write(page: Path) -> None:
     """Run a page and put what it prints after each block."""
     text = page.read_text()
@@ -151,7 +166,9 @@ def write(page: Path) -> None:
         if CHECKER.check_output(block["output"] or "", printed, FLAGS):
             continue
         output = f"\n```text\n{printed}```\n" if printed else ""
-        text = text[: block.start()] + f"```python\n{block['code']}```\n{output}" + text[block.end() :]
+        text = (
+            text[: block.start()] + f"```python\n{block['code']}```\n{output}" + text[block.end() :]
+        )
     page.write_text(text)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # MUTAG:3, or graphs.json:0
 NUMBERED = re.compile(r"(?P<source>.+):(?P<position>[0-9]{1,9})")
-PANEL = "Reading graphs"
+PANEL = "Graph input"
 
 # Spelled out, since the module that holds them is slow to import; a test compares them.
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -49,12 +49,13 @@ HELP = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class InputOptions:
     """The options of a command that say how graphs are read; None where one was not given."""
 
     node_labels: str | None = None
     edge_labels: str | None = None
     edges: str | None = None
+    arcs: str | None = None
     smiles: str | None = None
     directed: str | None = None
     self_loops: str | None = None
@@ -74,28 +75,28 @@ class Reading:
 
     def keywords(self) -> dict[str, Any]:
         """Return the arguments of `read_graphs`."""
-        keys = ("node_labels", "edge_labels", "edges", "smiles")
+        keys = ("node_labels", "edge_labels", "edges", "arcs", "smiles")
         given = asdict(self)
         return {key: given[key] for key in keys} | {"policies": self.policies}
 
 
 def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of `Reading`, and pass them as its argument `reading`.
+    """Give a command the options of `InputOptions`, and pass them as its argument `given`.
 
     Errors of the command about graphs and files name the options of the command line.
     """
     signature = inspect.signature(command, eval_str=True)
-    own = [item for item in signature.parameters.values() if item.name != "reading"]
+    own = [item for item in signature.parameters.values() if item.name != "given"]
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
         for name, kind in _options().items()
     ]
 
     @functools.wraps(command)
-    def wrapped(**given: Any) -> Any:
-        reading = Reading(**{item.name: given.pop(item.name) for item in added})
+    def wrapped(**arguments: Any) -> Any:
+        given = InputOptions(**{item.name: arguments.pop(item.name) for item in added})
         with command_line_words():
-            return command(**given, reading=reading)
+            return command(**arguments, given=given)
 
     keywords = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in own]
     wrapped.__signature__ = signature.replace(parameters=[*keywords, *added])  # type: ignore[attr-defined]
@@ -128,6 +129,7 @@ def read_graphs(
     node_labels: str | None = None,
     edge_labels: str | None = None,
     edges: str | None = None,
+    arcs: str | None = None,
     smiles: str | None = None,
     policies: Policies | None = None,
     quiet: bool = False,
@@ -142,6 +144,7 @@ def read_graphs(
         "node_labels": node_labels,
         "edge_labels": edge_labels,
         "edges": edges,
+        "arcs": arcs,
         "smiles": smiles,
     }
     given: dict[str, Any] = {name: key for name, key in keys.items() if key is not None}
@@ -191,6 +194,7 @@ def _options() -> dict[str, Any]:
         "node_labels": ("KEY", "The key of node labels in .gml, .graphml, .gexf and .json files."),
         "edge_labels": ("KEY", "The key of edge labels in those files, or a table's column."),
         "edges": ("FROM,TO", "The two columns of an edge list."),
+        "arcs": ("FROM,TO", "The two columns of a directed edge list."),
         "smiles": ("COLUMN", "The column of SMILES in a table."),
     }
     found: dict[str, Any] = {

@@ -84,7 +84,7 @@ def align(target: Graph, source: Graph, *, restarts: int, seed: int) -> Any:
     from ddgk import align as align_graphs
 
     return align_graphs(
-        target, source, random_state=seed, options=AlignmentOptions(restarts=restarts)
+        target, source, random_state=seed, options=AlignmentOptions(max_restarts=restarts)
     )
 
 

@@ -75,7 +75,7 @@ class DDGK(Transformer):
     Attributes
     ----------
     sources_ : list of Graph
-        The sources; of graphs of more than 128 nodes, connected parts.
+        The sources; of graphs of more than 64 nodes, connected parts.
     source_indices_ : array of int or None
         Positions of the sources among the fitted graphs; None where graphs were given.
     config_ : Config

@@ -15,7 +15,7 @@ from ddgk.graphs.graph import Graph
 from ddgk.hashing import scramble
 from ddgk.targets import Encoding
 
-MAX_SOURCE_NODES = 128  # of a larger graph, a connected part becomes the source
+MAX_SOURCE_NODES = 64  # of a larger graph, a connected part becomes the source
 
 
 def choose_sources(

@@ -12,6 +12,7 @@ import doctest
 import io
 import os
 import re
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -123,6 +124,22 @@ def test_every_public_name_is_in_the_reference():
         listed = f"ddgk.{name}" in documented
         inside = any(other.startswith(f"ddgk.{name}.") for other in documented)
         assert listed or inside, f"the reference lacks ddgk.{name}"
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_warnings(tmp_path):
+    """Links, anchors and the reference are checked by mkdocs; nothing is fetched when reading."""
+    pytest.importorskip("mkdocs", reason="the site needs the extra docs")
+    pytest.importorskip("mkdocstrings", reason="the site needs the extra docs")
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path / "site")]
+    environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    found = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    for page in (tmp_path / "site").rglob("*.html"):
+        fetched = re.findall(
+            r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"', page.read_text()
+        )
+        assert not fetched, f"{page.name} fetches {fetched[0]}"
 
 
 def test_the_results_page_is_on_the_site():

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -101,7 +102,7 @@ def describe_outcome(
         places = (np.arange(max_views) + 0.5) / max_views
         chosen = [
             order[a:b][(places * (b - a)).astype(np.int64)] if b - a > max_views else order[a:b]
-            for a, b in zip(starts, starts[1:], strict=False)
+            for a, b in pairwise(starts)
         ]
         order = np.concatenate(chosen)
     weight = np.where(large, sizes / max_views, 1.0)
@@ -578,7 +579,7 @@ def _absolute_differences(rows: Any, anchors: Any, found: Any) -> None:
 
 @numba.njit(**_OPTIONS)
 def _product(left: Any, right: Any, found: Any) -> None:
-    """found = left right, each row by itself in a fixed order; rows in blocks for the cache."""
+    """Found = left right, each row by itself in a fixed order; rows in blocks for the cache."""
     block = 16
     for first in range(0, len(left), block):
         last = min(first + block, len(left))

@@ -1,20 +1,20 @@
 import inspect
 
 import pytest
+from ddgk.alignment.views import VIEWS
+from ddgk.evaluation.baselines import BASELINES
+from ddgk.evaluation.classification import PROTOCOLS
+from ddgk.evaluation.classifiers import CLASSIFIERS
+from ddgk.method import CHOICES, PRESETS
+from ddgk.relations import RELATIONS
 
 from ddgk import plots, sources
-from ddgk.alignment.views import VIEWS
 from ddgk.attributes import FAMILIES, UNSEEN
 from ddgk.cli import options
 from ddgk.cli.embed import embed
 from ddgk.embedding.runs import IF_BUSY
 from ddgk.estimator import DDGK
-from ddgk.evaluation.baselines import BASELINES
-from ddgk.evaluation.classification import PROTOCOLS
-from ddgk.evaluation.classifiers import CLASSIFIERS
 from ddgk.graphs import policies
-from ddgk.method import CHOICES, PRESETS
-from ddgk.relations import RELATIONS
 
 
 def test_choices_are_those_of_the_library():

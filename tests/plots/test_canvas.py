@@ -4,9 +4,9 @@ import sys
 import pytest
 
 from ddgk import plots
-from ddgk.io import barbell
 from ddgk.errors import MissingExtraError
 from ddgk.graphs import Graph
+from ddgk.io import barbell
 from ddgk.plots.canvas import OTHER, PALETTE, assign_colours, shorten
 
 

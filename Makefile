@@ -54,9 +54,9 @@ $(DEMO): pyproject.toml | $(VENV)/bin/python
 	@touch $(DEMO)
 
 # torch is pinned here and not in pyproject.toml: users take the build that fits their machine.
-$(READY): pyproject.toml | $(VENV)/bin/python
+$(READY): pyproject.toml experiments/requirements.txt | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet torch==2.13.0 \
-		-e ".[torch,plots,parquet,cluster,cloud,chem,explore,search,docs,dev]"
+		-e ".[torch,plots,parquet,cluster,cloud,chem,explore,search,docs,dev]" -r experiments/requirements.txt
 	@touch $(READY) $(DEMO)
 
 clean:

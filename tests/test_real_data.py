@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from ddgk import DDGK
+from ddgk import DDGK, io
 from specimens import shuffled
 
 

@@ -9,7 +9,8 @@ import pytest
 from ddgk.config import Config
 from ddgk.engine.arrays import dense
 from ddgk.errors import GraphError, ParameterError
-from ddgk.graphs import Graph
+from ddgk.graphs import Graph, Policies
+from ddgk.graphs.weights import WeightScale
 from ddgk.targets import (
     AHEAD,
     DRAWN,
@@ -24,7 +25,8 @@ from specimens import graph_of, random_graph, shuffled
 
 
 def matrix_of(graph, target, scale=None, seed=0):
-    return Encoding(target=target, weight_scale=scale, seed=seed).target_matrix(graph)
+    weights = None if scale is None else WeightScale("scale", scale)
+    return Encoding(target=target, weight_scale=weights, seed=seed).target_matrix(graph)
 
 
 @pytest.mark.parametrize("seed", range(10))

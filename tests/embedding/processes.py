@@ -2,7 +2,7 @@
 
     python processes.py FOLDER [JOBS [IF_BUSY]]
 
-It prints "ready" when everything is loaded, begins when it is told to, and prints "done" at the end.
+It prints "ready" when everything is loaded, begins when told to, and prints "done" at the end.
 """
 
 from __future__ import annotations

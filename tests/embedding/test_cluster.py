@@ -1,4 +1,4 @@
-"""A real scheduler and real workers: same bits; a worker dies, the scheduler does, there are none."""
+"""A real scheduler and real workers: same bits; a worker or the scheduler dies, or none are."""
 
 from __future__ import annotations
 

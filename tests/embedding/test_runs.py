@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import numpy as np
 import pytest
@@ -159,11 +160,9 @@ def test_what_cannot_be_kept_is_said_before_anything_is_computed(embedder, tmp_p
 def test_a_failure_names_the_graph(example, in_a_run, tmp_path):
     embedder = DegreeEmbedder()
     embedder.failing["random-9"] = 99
+    embed = partial(embed_into, tmp_path) if in_a_run else embed_graphs
     with pytest.raises(TileError) as caught:
-        if in_a_run:
-            embed_into(tmp_path, embedder, example.graphs)
-        else:
-            embed_graphs(embedder, example.graphs)
+        embed(embedder, example.graphs)
     said = str(caught.value)
     assert "graph 9 ('random-9'): MemoryError: no memory today" in said
     if in_a_run:
@@ -194,7 +193,7 @@ def test_an_error_that_would_come_again_is_not_tried_again(example, tmp_path):
         embed_into(tmp_path, DegreeEmbedder(n_powers=13), example.graphs)
     assert begun_again(open_run(tmp_path)) == {}
     unlucky = [Graph(13, [(0, 1)], name="g")]
-    with pytest.raises(GraphError, match="graph 0 .*13 nodes are unlucky"):
+    with pytest.raises(GraphError, match=r"graph 0 .*13 nodes are unlucky"):
         embed_graphs(DegreeEmbedder(n_powers=13), unlucky)
 
 
@@ -203,7 +202,7 @@ def test_rows_that_are_not_finite_are_refused(example):
         def rows(self, graphs, positions):
             return super().rows(graphs, positions) * np.nan
 
-    with pytest.raises(NonFiniteLossError, match="graph 2 .*row is not finite"):
+    with pytest.raises(NonFiniteLossError, match=r"graph 2 .*row is not finite"):
         embed_graphs(Diverging(), [*example.graphs[:2], Graph(14, [], name="largest")])
 
 

@@ -174,7 +174,7 @@ class LocalDetail:
 
 
 @intrinsic  # type: ignore[untyped-decorator, unused-ignore]
-def _bits_to_float(_typing: Any, bits: Any) -> Any:
+def _bits_to_float(_typing: Any, _bits: Any) -> Any:
     """Read the bits of an int32 as a float32."""
 
     def emit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
@@ -621,7 +621,7 @@ def _step(
 
 @numba.njit(**_OPTIONS)
 def _project(A: Any, projection: Any, views: Any) -> None:
-    """Views += (A - row means) R."""
+    """Add (A - row means) R to the views."""
     n_source, size = projection.shape
     for r in range(len(A)):
         mean = np.float32(0.0)

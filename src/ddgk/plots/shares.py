@@ -105,7 +105,7 @@ def _amount(why: Explanation, term: str | None) -> str:
     loss = float(why.nodes[list(places), -1].sum())
     baseline = float(why.baseline[list(places), -1].sum())
     return (
-        f"{which} after {why.checkpoints[-1]} steps: loss {loss:.4g}, less baseline {baseline:.4g}, "
+        f"{which} after {why.checkpoints[-1]} steps: loss {loss:.4g}, baseline {baseline:.4g}, "
         f"divergence {loss - baseline:.4g}"
     )
 

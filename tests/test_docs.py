@@ -103,6 +103,13 @@ def test_links_lead_somewhere(page):
             assert anchor in anchors(file), f"{page.name} links to {target}#{anchor}"
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_files_that_are_named_exist(page):
+    homes = (ROOT, ROOT / "src" / "ddgk", ROOT / "docs")
+    for name in re.findall(r"`(?:python )?((?:\w+/)+\w+\.(?:py|md))\b", page.read_text()):
+        assert any((home / name).exists() for home in homes), f"{page.name} names {name}"
+
+
 def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
     plain = [re.sub(r"[^\w\s-]", "", heading.lower()) for heading in headings]

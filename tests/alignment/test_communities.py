@@ -9,10 +9,20 @@ import pytest
 from ddgk import Graph, align
 from ddgk.alignment import Alignment, find_communities
 from ddgk.alignment.communities import shrink
-from ddgk.io import barbell, karate_club
 from ddgk.errors import ParameterError
 
 RINGS = np.arange(10) // 5
+
+
+def barbell():
+    """Two rings of five nodes, joined by an edge."""
+    edges = [(i, (i + 1) % 5) for i in range(5)] + [(5 + i, 5 + (i + 1) % 5) for i in range(5)]
+    return Graph(10, [*edges, (0, 5)])
+
+
+def karate_club():
+    return Graph.from_networkx(networkx.karate_club_graph(), edge_weights=None)
+
 
 
 @pytest.fixture
@@ -24,7 +34,8 @@ def found():
     attention[:3, 3:] = 0.3
     attention[:3, 0] = 0.1
     attention[3:, :3] = 1 / 3
-    return Alignment(graph, graph, attention, 0.0, np.zeros(1))
+    pairs = np.stack([np.arange(6), [3, 4, 5, 0, 1, 2]], axis=1)
+    return Alignment(graph, graph, pairs, attention, attention[pairs[:, 0], pairs[:, 1]])
 
 
 def test_attention_is_summed_over_source_groups_and_averaged_over_target_groups(found):
@@ -128,12 +139,12 @@ def test_a_hierarchical_attention_finds_planted_groups():
     planted = np.repeat([0, 1, 2], [8, 7, 6])
     order = np.random.default_rng(0).permutation(21)
     copy = graph.permuted(order)
-    found = align(graph, copy, groups=(planted, planted[order]), restarts=3)
+    found = align(graph, copy, groups=(planted, planted[order]))
     assert found.is_isomorphism
     groups = found.coarsen()  # by the groups it was learned with
     assert groups.matching == {0: 0, 1: 1, 2: 2}
     np.testing.assert_array_equal(groups.target_groups.codes, planted)
-    by_itself = align(graph, copy, groups="communities", restarts=3)
+    by_itself = align(graph, copy, groups="communities")
     assert by_itself.is_isomorphism
     kept = found.reordered(np.argsort(order))
     np.testing.assert_array_equal(kept.coarsen().source_groups.codes, planted)
@@ -143,9 +154,9 @@ def test_groups_of_graphs_of_different_size():
     large = Graph.from_networkx(networkx.random_partition_graph([8, 7], 0.8, 0.05, seed=1))
     small = Graph(6, [(0, 1), (1, 2), (0, 2), (3, 4), (4, 5), (3, 5), (2, 3)])
     for target, source in ((small, large), (large, small)):
-        found = align(target, source, groups="communities", restarts=2)
-        np.testing.assert_allclose(found.attention.sum(axis=1), 1, atol=1e-6)
-        assert len(found.pairs) == 6
+        found = align(target, source, groups="communities")
+        assert 3 <= len(found.pairs) <= 6
+        np.testing.assert_allclose(found.coarsen().attention.sum(axis=1), 1, atol=1e-6)
 
 
 def test_groups_that_cannot_be_meant():
@@ -154,5 +165,3 @@ def test_groups_that_cannot_be_meant():
         align(graph, graph, groups="louvain")
     with pytest.raises(ParameterError, match="groups of the source has 3 labels"):
         align(graph, graph, groups=(RINGS, [0, 1, 1]))
-    with pytest.raises(ParameterError, match="groups need"):
-        align(graph, graph, groups="communities", noise=0)

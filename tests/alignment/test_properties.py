@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddgk import Graph, align
+from ddgk.alignment import AlignmentOptions
+
+QUICK = {"options": AlignmentOptions(max_restarts=2, iterations=12, search_steps=50)}
 
 
 @st.composite
@@ -28,19 +32,7 @@ def numbered_twice(draw, **kinds):
     return graph, np.array(draw(st.permutations(range(graph.n_nodes))), dtype=np.int64)
 
 
-QUICK = {"restarts": 2, "steps": 10}
-
-
-@settings(max_examples=25)
-@given(numbered_twice(labelled=False), graphs(labelled=False))
-def test_permuting_the_target_permutes_the_attention(given_target, source):
-    target, order = given_target
-    here = align(target, source, noise=0, steps=10).attention
-    there = align(target.permuted(order), source, noise=0, steps=10).attention
-    np.testing.assert_allclose(there, here[order], atol=1e-6)
-
-
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(numbered_twice(labelled=False), graphs(labelled=False))
 def test_numbering_changes_no_bit_where_nodes_can_be_told_apart(given_target, source):
     target, order = given_target
@@ -48,32 +40,39 @@ def test_numbering_changes_no_bit_where_nodes_can_be_told_apart(given_target, so
     here = align(target, source, **QUICK)
     there = align(target.permuted(order), source, **QUICK)
     np.testing.assert_array_equal(there.attention, here.attention[order])
-    np.testing.assert_array_equal(there.losses, here.losses)
 
 
-@settings(max_examples=40)
-@given(st.booleans().flatmap(lambda kind: st.tuples(*[graphs(labelled=kind)] * 2)))
-def test_matchings_are_one_to_one_and_confidences_are_shares(pair):
+@settings(max_examples=40, deadline=None)
+@given(
+    st.booleans().flatmap(lambda kind: st.tuples(*[graphs(labelled=kind)] * 2)),
+    st.sampled_from(["soft", "strict", "ignore"]),
+)
+def test_matchings_are_one_to_one_and_confidences_are_shares(pair, labels):
     target, source = pair
-    found = align(target, source, **QUICK)
-    assert len(found.pairs) == min(target.n_nodes, source.n_nodes)
+    found = align(target, source, labels=labels, **QUICK)
     for side, graph in enumerate(pair):
         nodes = found.pairs[:, side].tolist()
         assert len(set(nodes)) == len(nodes)
         assert set(nodes) <= set(range(graph.n_nodes))
-        assert len(found.unmatched[side]) == graph.n_nodes - len(nodes)
+    assert len(found.unmatched_target) == target.n_nodes - len(found.pairs)
+    assert len(found.unmatched_source) == source.n_nodes - len(found.pairs)
     assert set(found.confidence) == set(found.matching)
-    assert all(0 <= sure <= 1 for sure in found.confidence.values())
-    np.testing.assert_allclose(found.attention.sum(axis=1), 1)
+    assert all(0 < sure <= 1 for sure in found.confidence.values())
+    np.testing.assert_allclose(found.attention.sum(axis=1)[found.pairs[:, 0]], 1)
     assert (found.attention >= 0).all()
     assert 0 <= found.edge_correctness <= 1
     assert 0 <= found.symmetric_edge_score <= 1
-    assert found.losses.min() >= -1e-9
+    assert found.objective >= 0
+    assert len(repr(found)) < 200
+    json.dumps(found.as_json())
     if found.is_isomorphism:
+        assert found.proven or labels == "soft"
         assert found.edge_correctness == found.symmetric_edge_score == 1
+    if labels == "strict" and target.node_labels:
+        assert all(target.node_labels[t] == source.node_labels[s] for t, s in found.pairs)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(graphs(labelled=True), graphs(labelled=True), st.randoms(use_true_random=False))
 def test_nothing_depends_on_node_names(target, source, random):
     def renamed(graph):
@@ -84,27 +83,34 @@ def test_nothing_depends_on_node_names(target, source, random):
     there = align(renamed(target), renamed(source), **QUICK)
     np.testing.assert_array_equal(here.attention, there.attention)
     np.testing.assert_array_equal(here.pairs, there.pairs)
-    np.testing.assert_array_equal(here.losses, there.losses)
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(numbered_twice(smallest=2))
 def test_a_renumbered_copy_is_found(given_graph):
     graph, order = given_graph
     found = align(graph, graph.permuted(order))
     assert found.is_isomorphism
-    # An encoder learns nodes that could change places nearly alike, not quite.
-    renumbered = bool((order[found.pairs[:, 1]] == found.pairs[:, 0]).all())
-    assert found.divergence == pytest.approx(0, abs=1e-9 if renumbered else 1e-6)
+    assert found.objective == 0
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(graphs(smallest=2), graphs(smallest=2), st.integers(0, 5))
 def test_the_verdict_is_checked_edge_by_edge(target, source, seed):
     plain = [graph.replace(node_labels=None) for graph in (target, source)]
-    found = align(*plain, restarts=1, steps=5, random_state=seed)
+    found = align(*plain, random_state=seed, **QUICK)
     partner = dict(found.pairs.tolist())
     image = {frozenset(partner.get(node) for node in edge) for edge in target.edges.tolist()}
     edges = {frozenset(edge) for edge in source.edges.tolist()}
-    same_size = target.n_nodes == source.n_nodes
-    assert found.is_isomorphism == (same_size and image == edges)
+    same = target.n_nodes == source.n_nodes == len(partner)
+    assert found.is_isomorphism == (same and image == edges)
+
+
+@settings(max_examples=30, deadline=None)
+@given(graphs(smallest=2, labelled=False), graphs(smallest=2, labelled=False))
+def test_what_the_search_says_it_keeps_is_kept(target, source):
+    found = align(target, source, **QUICK)
+    most = min(target.n_edges, source.n_edges)
+    assert found.n_kept_edges <= most
+    if found.proven:
+        assert found.n_kept_edges == most

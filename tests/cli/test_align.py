@@ -1,23 +1,11 @@
 import csv
 import json
-from dataclasses import replace
-
 import pytest
-
-from ddgk.alignment.aligning import LADDER
-
-QUICK = ("--restarts", "2", "--steps", "20")
-
-
-@pytest.fixture
-def _quick(monkeypatch):
-    """Train encoders hardly at all, where what is found does not matter."""
-    monkeypatch.setattr("ddgk.alignment.aligning.LADDER", (replace(LADDER[0], epochs=5),))
 
 
 @pytest.mark.usefixtures("molecules")
 def test_the_table_and_the_verdict(run):
-    said = run("align", "molecules.json:0", "molecules.json:0", "--restarts", 2).stdout
+    said = run("align", "molecules.json:0", "molecules.json:0").stdout
     assert "target (3 nodes, 2 edges) onto source (3 nodes, 2 edges)" in said
     assert "read: node labels, edge labels" in said
     assert "edge correctness 1.00: 2 of 2 edges" in said
@@ -30,28 +18,28 @@ def test_the_table_and_the_verdict(run):
     ]
 
 
-@pytest.mark.usefixtures("rings", "_quick")
+@pytest.mark.usefixtures("rings")
 def test_no_isomorphism_is_not_claimed_to_be_a_proof(run, folder):
     (folder / "triangles.edges").write_text("0 1\n1 2\n0 2\n3 4\n4 5\n3 5\n")
-    said = run("align", "rings:2", "triangles.edges", *QUICK).stdout
+    said = run("align", "rings:2", "triangles.edges").stdout
     assert "read: structure alone" in said
     assert "no isomorphism found (which does not prove that there is none)" in said
-    said = run("align", "rings:0", "rings:2", *QUICK).stdout
+    said = run("align", "rings:0", "rings:2").stdout
     assert "not isomorphic: the numbers of nodes or edges differ" in said
 
 
-@pytest.mark.usefixtures("molecules", "_quick")
+@pytest.mark.usefixtures("molecules")
 def test_labels_can_be_left_out(run):
-    said = run("align", "molecules.json:0", "molecules.json:1", "--families", "none", *QUICK)
+    said = run("align", "molecules.json:0", "molecules.json:1", "--labels", "ignore")
     assert "read: structure alone" in said.stdout
 
 
-@pytest.mark.usefixtures("rings", "_quick")
+@pytest.mark.usefixtures("rings")
 def test_files_by_their_ending(run, folder):
     pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
     names = ("x.json", "x.csv", "x.svg", "x.png", "x.pdf")
     outs = [word for name in names for word in ("-o", name)]
-    said = run("align", "rings:0", "rings:1", *QUICK, *outs).stdout
+    said = run("align", "rings:0", "rings:1", *outs).stdout
     assert all(f"wrote {name}" in said for name in names)
     found = json.loads((folder / "x.json").read_text())
     rows = list(csv.DictReader((folder / "x.csv").read_text().splitlines()))
@@ -67,20 +55,19 @@ def test_files_by_their_ending(run, folder):
 
 @pytest.mark.usefixtures("rings")
 def test_ties_and_what_is_left_over_are_said(run):
-    said = run("align", "rings:1", "rings:1", "--restarts", 1).stdout
+    said = run("align", "rings:1", "rings:1").stdout
     assert "tie: 0, 1, 2, 3, 4 look alike to refinement, and may change places" in said
-    said = run("align", "rings:1", "rings:0", *QUICK).stdout
+    said = run("align", "rings:1", "rings:0").stdout
     assert "without a partner: 1 of the target, 0 of the source" in said
     assert [line for line in said.splitlines() if line.startswith("│")][-1].count(" - ") == 2
 
 
-@pytest.mark.usefixtures("molecules", "_quick")
-@pytest.mark.parametrize("words", [(), ("--hierarchical",)])
-def test_groups_are_matched_too(run, folder, words):
+@pytest.mark.usefixtures("molecules")
+def test_groups_are_matched_too(run, folder):
     pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
     outs = ("-o", "x.json", "-o", "x.csv", "-o", "x.svg", "--detail", "groups")
     pair = ("molecules.json:0", "molecules.json:0")
-    said = run("align", *pair, "--groups", "labels", *words, *outs, *QUICK).stdout
+    said = run("align", *pair, "--groups", "labels", *outs).stdout
     rows = [line.split() for line in said.splitlines() if line.startswith("│")]
     assert [row[1::2][:2] for row in rows[3:]] == [["C", "C"], ["O", "O"]]
     assert "groups: " in said
@@ -91,24 +78,43 @@ def test_groups_are_matched_too(run, folder, words):
     assert b"2 groups" in (folder / "x.svg").read_bytes()
 
 
-@pytest.mark.usefixtures("rings", "_quick")
+@pytest.mark.usefixtures("rings")
 def test_groups_by_labels_need_labels(run, fails):
     assert "A has no node labels" in fails("align", "rings:0", "rings:1", "--groups", "labels")
-    run("align", "rings:0", "rings:1", "--hierarchical", *QUICK)
+    assert "groups: " in run("align", "rings:0", "rings:1", "--groups", "communities").stdout
 
 
-@pytest.mark.usefixtures("rings", "_quick")
-def test_progress_is_shown_when_it_takes_long(run, monkeypatch):
-    assert run("align", "rings:0", "rings:1", *QUICK).stderr == ""
-    monkeypatch.setattr("ddgk.alignment.aligning.PATIENCE", 0.0)
-    assert "Aligning: 2 starts in" in run("align", "rings:0", "rings:1", *QUICK).stderr
+@pytest.mark.usefixtures("rings")
+def test_a_list_of_pairs(run, fails, folder):
+    (folder / "pairs.csv").write_text("target,source\nrings:0,rings:1\nrings:2,rings:2\n")
+    said = run("align", "--pairs", "pairs.csv", "-o", "all.csv", "-o", "all.json").stdout
+    assert said.count("rings:2") == 2
+    rows = list(csv.DictReader((folder / "all.csv").read_text().splitlines()))
+    assert [row["is_isomorphism"] for row in rows] == ["False", "True"]
+    assert [row["n_kept_edges"] for row in rows] == ["3", "6"]
+    whole = json.loads((folder / "all.json").read_text())
+    assert [len(found["matching"]) for found in whole] == [4, 6]
+    assert "not both" in fails("align", "rings:0", "rings:1", "--pairs", "pairs.csv")
+    assert "give two graphs" in fails("align", "rings:0")
+    assert "one pair" in fails("align", "--pairs", "pairs.csv", "-o", "x.svg")
+    (folder / "pairs.csv").write_text("rings:0\n")
+    assert "pair 1: 1 cells" in fails("align", "--pairs", "pairs.csv")
 
 
-@pytest.mark.usefixtures("rings", "_quick")
+@pytest.mark.usefixtures("molecules")
+def test_labels_can_be_strict(run, fails):
+    pair = ("molecules.json:0", "molecules.json:1")
+    said = run("align", *pair, "--labels", "strict", "--connected").stdout
+    assert "without a partner" in said
+    assert "labels must be one of" in fails("align", *pair, "--labels", "loose")
+    assert "max_seconds must be" in fails("align", *pair, "--max-seconds", -1)
+
+
+@pytest.mark.usefixtures("rings")
 def test_quiet_and_repeatable(run, folder):
     for name in ("x.json", "y.json"):
-        words = ("--seed", 3, "--relation", "node_to_edges", "--quiet", "-o", name)
-        assert run("align", "rings:1", "rings:2", *QUICK, *words).output == ""
+        words = ("--seed", 3, "--quiet", "-o", name)
+        assert run("align", "rings:1", "rings:2", *words).output == ""
     assert (folder / "x.json").read_bytes() == (folder / "y.json").read_bytes()
 
 
@@ -140,5 +146,5 @@ def test_a_missing_library_is_said_before_the_work(fails, monkeypatch):
     import sys
 
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    said = fails("align", "rings:0", "rings:1", "-o", "x.svg", "--restarts", 100_000)
+    said = fails("align", "rings:0", "rings:1", "-o", "x.svg")
     assert "pip install 'ddgk[plots]'" in said

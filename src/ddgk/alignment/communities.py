@@ -175,22 +175,17 @@ def coarsen(
 
 
 def sum_blocks(attention: Any, mine: Grouping, theirs: Grouping) -> Array:
-    """Sum over source groups, average over target groups, (n_target_groups, n_source_groups)."""
-    if sparse.issparse(attention):
-        return _sum_sparse_blocks(attention, mine, theirs)
-    summed = mine.indicator.T @ attention @ theirs.indicator
-    return np.asarray(summed / mine.sizes[:, None])
+    """Sum over source groups, average over target groups, (n_target_groups, n_source_groups).
 
-
-def _sum_sparse_blocks(attention: Any, mine: Grouping, theirs: Grouping) -> Array:
-    """Do the same for a sparse attention; nodes that attend nobody do not count."""
+    Nodes without attention do not count; a group of only such nodes attends evenly.
+    """
     shape = len(mine.names), len(theirs.names)
     if shape[0] * shape[1] > MOST_BLOCKS:
         raise ParameterError(
             f"{shape[0]:,} by {shape[1]:,} groups are more than an attention between groups can "
             "hold; give fewer groups, as coarsen(target_groups, source_groups)"
         )
-    entries = attention.tocoo()
+    entries = sparse.coo_array(attention)
     summed = np.zeros(shape)
     np.add.at(summed, (mine.codes[entries.row], theirs.codes[entries.col]), entries.data)
     sums = summed.sum(axis=1, keepdims=True)

@@ -23,6 +23,8 @@ Integers = NDArray[np.int64]
 
 CHUNK = 1 << 20  # search steps between two looks at the clock
 TEMPERATURES = (0.3, 0.05)  # of the search, in edges
+SMALL_TEMPERATURES = (0.6, 0.1)  # where restarts are affordable, and so is more search
+SMALL_FACTOR = 4  # so many times the search steps, likewise
 RESTART_ENTRIES = 300_000  # pairs of nodes that another restart is worth
 PATIENCE = 3  # restarts without improvement that end the search
 NOISE = (0.5, 0.25, 1.0)  # standard deviations of random costs, restart by restart
@@ -165,15 +167,16 @@ def _search(
     stream: tuple[int, int],
 ) -> Integers:
     """Anneal in chunks of a fixed number of steps, so that the clock decides nothing else."""
-    steps = options.search_steps * small.n_nodes
+    is_small = small.n_nodes * large.n_nodes <= RESTART_ENTRIES
+    steps = options.search_steps * small.n_nodes * (SMALL_FACTOR if is_small else 1)
+    hot, cold = SMALL_TEMPERATURES if is_small else TEMPERATURES
     state = np.uint64(scramble(np.array([stream[0] * 4096 + stream[1]], dtype=np.uint64))[0])
     best, worth = partners, total_worth(small, large, partners, scoring)
     bounds = [*range(0, steps, CHUNK), steps]
-    ratio = TEMPERATURES[1] / TEMPERATURES[0]
     for first, last in zip(bounds[:-1], bounds[1:], strict=True):
         if worth >= bound - 1e-9 or not budget.go_on():
             break
-        pair = TEMPERATURES[0] * ratio ** (first / steps), TEMPERATURES[0] * ratio ** (last / steps)
+        pair = hot * (cold / hot) ** (first / steps), hot * (cold / hot) ** (last / steps)
         partners = partners.copy()
         before = total_worth(small, large, partners, scoring)
         found, gain, state = anneal(

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import csv
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ddgk.cli import inputs, options
-from ddgk.cli.matches import FIGURES, SUFFIXES, show, write
+from ddgk.cli.matches import FIGURES, SUFFIXES, show, show_many, write, write_many
 from ddgk.cli.outputs import check_output
+from ddgk.errors import DatasetError, ParameterError
+
+MOST_PAIRS = 1_000_000
 
 
 def align(
     target: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="A", help="The target: a file with one graph, or one of many, as in MUTAG:3."
         ),
-    ],
-    source: Annotated[str, typer.Argument(metavar="B", help="The source, likewise.")],
+    ] = None,
+    source: Annotated[str | None, typer.Argument(metavar="B", help="The source, likewise.")] = None,
     out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -29,12 +33,20 @@ def align(
             show_default=False,
         ),
     ] = None,
-    restarts: Annotated[
-        int, typer.Option(min=1, help="Starts at most; an isomorphism ends the search.")
-    ] = 8,
-    steps: Annotated[int, typer.Option(min=1, help="Steps of the annealing.")] = 30,
-    relation: options.Views = None,
-    families: options.Families = None,
+    pairs: Annotated[
+        Path | None,
+        typer.Option(help="A .csv of pairs, a target and a source in each line, instead of A B."),
+    ] = None,
+    labels: Annotated[
+        str,
+        typer.Option(help="soft: different labels cost; strict: only equal ones match; or ignore."),
+    ] = "soft",
+    max_seconds: Annotated[
+        float | None, typer.Option(help="Return the best so far after this time, per pair.")
+    ] = None,
+    connected: Annotated[
+        bool, typer.Option("--connected", help="Keep only the largest connected common part.")
+    ] = False,
     groups: Annotated[
         str | None,
         options.choice(
@@ -43,13 +55,6 @@ def align(
             "label.",
         ),
     ] = None,
-    hierarchical: Annotated[
-        bool,
-        typer.Option(
-            "--hierarchical",
-            help="Learn the attention between groups together with the one between nodes.",
-        ),
-    ] = False,
     detail: Annotated[
         str | None,
         options.choice(
@@ -73,49 +78,76 @@ def align(
 
     \b
     ddgk align a.gml b.gml -o match.csv -o match.svg
-    ddgk align MUTAG:3 MUTAG:7 --families none
-    ddgk align karate celegans.gml --groups communities --hierarchical -o parts.png
+    ddgk align MUTAG:3 MUTAG:7 --labels strict --connected
+    ddgk align --pairs pairs.csv -o all.json --jobs 4
     """  # noqa: D301
     files = out or []
     for path in files:
         check_output(path, SUFFIXES, force=force)
-    policies = inputs.chosen_policies(
-        directed=directed, self_loops=self_loops, parallel_edges=parallel_edges, weights=weights
-    )
-    pair = [
-        inputs.read_graph(
-            text,
-            node_labels=node_labels,
-            edge_labels=edge_labels,
-            attributes=attributes,
-            policies=policies,
-        )
-        for text in (target, source)
-    ]
+    how: dict[str, Any] = {
+        "node_labels": node_labels,
+        "edge_labels": edge_labels,
+        "attributes": attributes,
+        "policies": inputs.chosen_policies(
+            directed=directed, self_loops=self_loops, parallel_edges=parallel_edges, weights=weights
+        ),
+    }
+    named = _named_pairs(target, source, pairs)
     if any(path.suffix.lower() in FIGURES for path in files):
+        if pairs is not None:
+            raise ParameterError("a figure shows one pair; with --pairs give .csv or .json files")
         # A missing library should be said before the work, not after it.
         from ddgk.plots.canvas import style
 
         style()
+    from ddgk.alignment import AlignmentOptions, align_many
     from ddgk.alignment import align as align_graphs
 
+    graphs = {name: inputs.read_graph(name, **how) for name in dict.fromkeys(sum(named, ()))}
+    chosen: dict[str, Any] = {
+        "labels": labels,
+        "max_seconds": max_seconds,
+        "random_state": seed,
+        "options": AlignmentOptions(connected=connected),
+        "policies": how["policies"],
+    }
+    if pairs is not None:
+        every = align_many(((graphs[a], graphs[b]) for a, b in named), n_jobs=jobs, **chosen)
+        for path in files:
+            write_many(path, named, every)
+        if not quiet:
+            show_many(named, every, files)
+        return
+    pair = graphs[named[0][0]], graphs[named[0][1]]
     parts = None if groups is None else inputs.read_groups(groups, *pair)
-    if hierarchical and parts is None:
-        parts = (None, None)
-    found = align_graphs(
-        *pair,
-        restarts=restarts,
-        steps=steps,
-        relation=options.view_names(relation) or ("node_to_edges", "heat"),
-        labels=options.family_names(families) or "auto",
-        groups=parts if hierarchical else None,
-        policies=policies,
-        random_state=seed,
-        n_jobs=jobs,
-        verbose=not quiet,
-    )
+    found = align_graphs(*pair, groups=parts, n_jobs=jobs, verbose=not quiet, **chosen)
     coarse = None if parts is None else found.coarsen(*parts)
     for path in files:
         write(path, found, coarse, detail or "auto")
     if not quiet:
         show(found, coarse, files)
+
+
+def _named_pairs(
+    target: str | None, source: str | None, pairs: Path | None
+) -> list[tuple[str, str]]:
+    """Return the pairs that are asked for, by the names of their graphs."""
+    if pairs is None:
+        if target is None or source is None:
+            raise ParameterError("give two graphs, A and B, or --pairs FILE.csv")
+        return [(target, source)]
+    if target is not None:
+        raise ParameterError("give either A and B or --pairs, not both")
+    try:
+        with pairs.open(newline="", encoding="utf-8") as lines:
+            rows = [row for row in csv.reader(lines) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DatasetError(f"{pairs} cannot be read as .csv: {error}") from None
+    if rows and [cell.strip().lower() for cell in rows[0]] == ["target", "source"]:
+        rows = rows[1:]
+    if not 0 < len(rows) <= MOST_PAIRS:
+        raise DatasetError(f"{pairs} has {len(rows)} pairs; it needs 1 to {MOST_PAIRS:,}")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != 2:
+            raise DatasetError(f"{pairs}, pair {number}: {len(row)} cells; give target,source")
+    return [(row[0].strip(), row[1].strip()) for row in rows]

@@ -62,6 +62,66 @@ def show(found: Alignment, groups: GroupAlignment | None, files: list[Path]) -> 
         console.print(f"wrote {path}", soft_wrap=True)
 
 
+SUMMARY = (
+    "target",
+    "source",
+    "n_matched",
+    "n_kept_edges",
+    "edge_correctness",
+    "symmetric_edge_score",
+    "is_isomorphism",
+    "stopped_early",
+)
+
+
+def write_many(path: Path, named: list[tuple[str, str]], every: list[Alignment]) -> None:
+    """Write a row for every pair, or everything about every pair as JSON."""
+    from ddgk.store import write_atomically
+
+    if path.suffix.lower() == ".json":
+        whole = [
+            {**found.as_json(), "target": a, "source": b}
+            for (a, b), found in zip(named, every, strict=True)
+        ]
+        write_atomically(path, json.dumps(whole).encode() + b"\n")
+    else:
+        write_atomically(path, rows_as_csv([SUMMARY, *_summaries(named, every)]))
+
+
+def show_many(named: list[tuple[str, str]], every: list[Alignment], files: list[Path]) -> None:
+    """Print a row for every pair."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, markup=False)
+    table = Table()
+    for heading in ("target", "source", "matched", "kept edges", "EC", "S3", "isomorphic"):
+        table.add_column(heading)
+    for row in _summaries(named[:MOST_ROWS], every[:MOST_ROWS]):
+        cells = (*row[:4], f"{row[4]:.2f}", f"{row[5]:.2f}", "yes" if row[6] else "no")
+        table.add_row(*map(str, cells))
+    if len(every) > MOST_ROWS:
+        table.caption = f"and {len(every) - MOST_ROWS} more (all are in .csv and .json)"
+    console.print(table)
+    for path in files:
+        console.print(f"wrote {path}", soft_wrap=True)
+
+
+def _summaries(named: list[tuple[str, str]], every: list[Alignment]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            *names,
+            len(found.pairs),
+            found.n_kept_edges,
+            found.edge_correctness,
+            found.symmetric_edge_score,
+            found.is_isomorphism,
+            found.stopped_early,
+        )
+        for names, found in zip(named, every, strict=True)
+    ]
+
+
 def _rows(found: Alignment, groups: GroupAlignment | None) -> list[tuple[Any, ...]]:
     """Return a heading, and a row for every pair."""
     sure = found.confidence
@@ -98,7 +158,7 @@ def _table(found: Alignment) -> Any:
         (str(t), str(s), f"{sure[t]:.2f}", *([f"{mine[t]} {theirs[s]}"] if labelled else []))
         for t, s in islice(found.matching.items(), MOST_ROWS)
     ]
-    alone = found.unmatched[0]
+    alone = found.unmatched_target
     rows += [(str(t), "-", "-", *([mine[t]] if labelled else [])) for t in alone[:MOST_ROWS]]
     for row in rows[:MOST_ROWS]:
         table.add_row(*row)
@@ -136,8 +196,8 @@ def _title(found: Alignment) -> str:
 
 def _verdict(found: Alignment) -> list[str]:
     n_edges = found.target.n_edges
-    kept = round(found.edge_correctness * n_edges)
-    read = ", ".join(name.replace("_", " ") for name in found.families) or "structure alone"
+    kept = found.n_kept_edges
+    read = ", ".join(name.replace("_", " ") for name in found.attributes) or "structure alone"
     lines = [
         f"read: {read}",
         f"edge correctness {found.edge_correctness:.2f}: {kept} of {n_edges} edges of the target "
@@ -145,12 +205,16 @@ def _verdict(found: Alignment) -> list[str]:
     ]
     if found.is_isomorphism:
         verdict = "the graphs are isomorphic: this matching keeps every edge and non-edge"
-        lines.append(f"{verdict}, and all that was read" if found.families else verdict)
+        lines.append(f"{verdict}, and all that was read" if found.attributes else verdict)
     elif (found.target.n_nodes, n_edges) != (found.source.n_nodes, found.source.n_edges):
         lines.append("not isomorphic: the numbers of nodes or edges differ")
     else:
         lines.append("no isomorphism found (which does not prove that there is none)")
-    lonely = [len(names) for names in found.unmatched]
+    if found.proven and not found.is_isomorphism:
+        lines.append("no matching can keep more edges")
+    if found.stopped_early:
+        lines.append("stopped early: this is the best until then")
+    lonely = [len(found.unmatched_target), len(found.unmatched_source)]
     if any(lonely):
         lines.append(f"without a partner: {lonely[0]} of the target, {lonely[1]} of the source")
     return lines

@@ -7,6 +7,7 @@ NEEDS = {
     "torch_geometric": ["src/ddgk/graphs/pyg.py"],
     "igraph": ["src/ddgk/graphs/igraph.py"],
     "matplotlib": ["src/ddgk/plots"],
+    "rdkit": ["src/ddgk/graphs/rdkit.py"],
 }
 collect_ignore = [
     path for name, paths in NEEDS.items() if find_spec(name) is None for path in paths

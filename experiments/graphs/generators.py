@@ -1,7 +1,6 @@
-"""Random graphs of any size with about ten neighbours a node: five kinds that counting cannot tell.
+"""Random graphs of any size with a mean degree of ten: five models that degree alone cannot tell.
 
-Time and memory are linear in nodes, so that 20,000 of them are made in a fraction of a second. The
-same arguments give the same graph.
+Time and memory are linear in the number of nodes. The same arguments give the same graph.
 """
 
 from __future__ import annotations
@@ -20,19 +19,19 @@ MEAN_DEGREE = 10
 REWIRED = 0.1
 N_BLOCKS = 5
 DEGREE_OUTSIDE = 2
-FEWEST_NODES = 50  # fewer would not leave every block room for its neighbours
+FEWEST_NODES = 50  # blocks of fewer could not hold eight neighbours
 
 Edges = NDArray[np.int64]
 
 
 def barabasi_albert(n_nodes: int, seed: int = 0) -> Graph:
-    """Return a graph in which newcomers join five nodes, the popular ones more often.
+    """Return a graph of preferential attachment: a new node joins five others, by degree.
 
-    It has 5 (n - 5) edges: a star of six nodes, and five for everyone after.
+    It has 5 (n - 5) edges: a star of six nodes, and five for every later node.
 
     Examples
     --------
-    >>> from ddgk.io.generators import barabasi_albert
+    >>> from experiments.graphs.generators import barabasi_albert
     >>> barabasi_albert(100, seed=1)
     Graph(n_nodes=100, n_edges=475, name='barabasi_albert-100-1')
     """
@@ -40,7 +39,7 @@ def barabasi_albert(n_nodes: int, seed: int = 0) -> Graph:
     joined = MEAN_DEGREE // 2
     draw = random.Random(seed).random  # noqa: S311  (a million calls of numpy's would be slower)
     edges = [(0, node) for node in range(1, joined + 1)]
-    ends = [end for edge in edges for end in edge]  # everyone as often as it has neighbours
+    ends = [end for edge in edges for end in edge]  # every node as often as its degree
     for node in range(joined + 1, n_nodes):
         chosen: dict[int, None] = {}
         while len(chosen) < joined:
@@ -58,7 +57,7 @@ def watts_strogatz(n_nodes: int, seed: int = 0) -> Graph:
 
     Examples
     --------
-    >>> from ddgk.io.generators import watts_strogatz
+    >>> from experiments.graphs.generators import watts_strogatz
     >>> watts_strogatz(100, seed=1)
     Graph(n_nodes=100, n_edges=500, name='watts_strogatz-100-1')
     """
@@ -80,7 +79,7 @@ def stochastic_blocks(n_nodes: int, seed: int = 0) -> Graph:
 
     Examples
     --------
-    >>> from ddgk.io.generators import stochastic_blocks
+    >>> from experiments.graphs.generators import stochastic_blocks
     >>> stochastic_blocks(100, seed=1).n_nodes
     100
     """
@@ -109,7 +108,7 @@ def random_geometric(n_nodes: int, seed: int = 0) -> Graph:
 
     Examples
     --------
-    >>> from ddgk.io.generators import random_geometric
+    >>> from experiments.graphs.generators import random_geometric
     >>> random_geometric(100, seed=1).n_nodes
     100
     """
@@ -137,7 +136,7 @@ def configuration_model(n_nodes: int, seed: int = 0, *, degrees: ArrayLike) -> G
     Examples
     --------
     >>> from ddgk.io import karate_club
-    >>> from ddgk.io.generators import configuration_model, degrees_of
+    >>> from experiments.graphs.generators import configuration_model, degrees_of
     >>> configuration_model(100, seed=1, degrees=degrees_of(karate_club())).n_nodes
     100
     """
@@ -161,7 +160,7 @@ def thinned(graph: Graph, n_edges: int, seed: int = 0) -> Graph:
 
     Examples
     --------
-    >>> from ddgk.io.generators import thinned, watts_strogatz
+    >>> from experiments.graphs.generators import thinned, watts_strogatz
     >>> thinned(watts_strogatz(100), 450).n_edges
     450
     """

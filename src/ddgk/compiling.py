@@ -14,6 +14,6 @@ def compiled(function: Function) -> Function:
     """Compile a kernel without reordering floating point operations, and cache it on disk."""
     try:
         result = numba.njit(error_model="numpy", nogil=True, cache=True)(function)
-    except RuntimeError:  # no folder on this machine can be written: compile in every process
+    except RuntimeError:  # no folder on this computer can be written: compile in every process
         result = numba.njit(error_model="numpy", nogil=True)(function)
     return cast(Function, result)

@@ -101,7 +101,7 @@ def canonical_order(colours: Integers, arcs: Arcs) -> Integers:
     """List the nodes in an order that does not depend on how they were numbered.
 
     Refines, gives a node of the first shared class a class of its own, and refines again. Where
-    the nodes of a class are images of each other under automorphisms, any choice leads to the same
+    the nodes of a class can be mapped onto each other by automorphisms, any choice leads to the same
     matrices, so the order is canonical; in regular graphs that are not vertex-transitive it may not
     be.
 

@@ -21,7 +21,7 @@ def test_get_of_what_is_built_in(run):
 
 def test_get_says_what_to_do_offline(fails):
     said = fails("datasets", "get", "MUTAG")
-    assert "is not on this machine" in said
+    assert "is not on this computer" in said
     assert "DDGK_DATA" in said
     assert "DDGK_DATA" in fails("datasets", "get", "adjnoun")
     assert "did you mean 'NCI1'" in fails("datasets", "get", "NCI")
@@ -39,3 +39,15 @@ def test_show_counts(run, rings):
 
 def test_show_of_nothing(fails):
     assert "no such file" in fails("datasets", "show", "nowhere.gml")
+
+
+def test_show_prints_attributes(run, data_folder, monkeypatch):
+    monkeypatch.setenv("DDGK_DATA", str(data_folder))
+    said = run("datasets", "show", "Letter-med").stdout
+    assert "node attributes" in said
+    assert "2 columns" in said
+
+
+def test_a_wrong_choice_is_a_mistake_in_usage(run, rings):
+    result = run("datasets", "show", rings, "--weights", "some", code=2)
+    assert "must be one of scale, log, rank, ignore" in result.stderr

@@ -1,8 +1,15 @@
+import re
+
 import pytest
 
-from ddgk.cli.inputs import chosen_policies, read_graph
-from ddgk.errors import DatasetError
-from ddgk.graphs import Policies
+from ddgk.cli.inputs import CHOICES, InputOptions, chosen_policies, read_graph, read_graphs
+from ddgk.errors import DatasetError, InputError
+from ddgk.graphs import Policies, policies
+
+
+def test_the_choices_are_those_of_the_policies():
+    assert policies.CHOICES == CHOICES
+    assert all(getattr(Policies(), name) == allowed[0] for name, allowed in CHOICES.items())
 
 
 def test_policies_are_made_only_when_asked_for():
@@ -34,3 +41,66 @@ def test_which_graph_must_be_clear():
         read_graph("rings")
     with pytest.raises(DatasetError, match="rings has no graph 4; it holds 4, counted from 0"):
         read_graph("rings:4")
+
+
+def test_a_threshold_is_enough():
+    assert InputOptions(threshold=0.5).policies == Policies(
+        negative_weights="threshold", threshold=0.5
+    )
+    assert InputOptions().policies is None
+
+
+INPUTS = {
+    "repeated.edges": "a b\na b\n",
+    "negative.edges": "a b -1\nb c 1\n",
+    "table.csv": "name,kind\na,b\nc,d\ne,f\n",
+    "kinds.gml": 'graph [ node [ id 0 label "C" kind "C" ] node [ id 1 label "C" kind "C" ] ]',
+    "empty.json": '{"nodes": [], "links": []}',
+    "molecules.csv": "name,my_smi\nethanol,CCO\nmethane,C\nwater,O\n",
+    "bad.smi": "C\nC1CC\n",
+}
+
+
+@pytest.mark.parametrize("name", INPUTS)
+def test_the_fix_that_an_error_prints_works_exactly_as_printed(name, folder, run, fails):
+    if "smi" in INPUTS[name] or name.endswith(".smi"):
+        pytest.importorskip("rdkit", reason="reads molecules")
+    (folder / name).write_text(INPUTS[name])
+    said = fails("datasets", "show", name)
+    assert "Policies(" not in said
+    assert "read(" not in said
+    fixes = re.findall(r"--[a-z-]+ [^ ;]+", said)
+    assert fixes
+    for fix in fixes:
+        if (name, fix) != ("empty.json", "--empty skip"):  # nothing would be left
+            run("datasets", "show", name, *fix.split(" "))
+
+
+@pytest.mark.usefixtures("rings")
+def test_skipped_files_are_listed(folder, run):
+    (folder / "rings" / "notes.md").write_text("no graph")
+    result = run("datasets", "show", "rings")
+    assert "skipped notes.md: not a format that is read" in result.stderr
+
+
+@pytest.mark.usefixtures("rings")
+def test_all_bad_files_of_a_folder_are_named(folder, fails):
+    (folder / "rings" / "bad.gml").write_text("graph [")
+    (folder / "rings" / "worse.edges").write_text("a b\na b\n")
+    said = fails("datasets", "show", "rings")
+    assert "2 of 6 files cannot be read" in said
+    assert "bad.gml" in said
+    assert "--parallel-edges merge" in said
+
+
+def test_a_picked_graph_keeps_its_class(data_folder, monkeypatch):
+    monkeypatch.setenv("DDGK_DATA", str(data_folder))
+    found = read_graphs("MUTAG:3")
+    assert [graph.name for graph in found.graphs] == ["MUTAG-3"]
+    assert found.classes.shape == (1,)
+
+
+def test_errors_keep_their_type(folder):
+    (folder / "x.edges").write_text("a b\na b\n")
+    with pytest.raises(InputError, match="--parallel-edges merge"):
+        read_graphs("x.edges")

@@ -11,12 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddgk.io import read
 from ddgk.errors import DatasetError, GraphError
 from ddgk.graphs import Graph, Policies
+from ddgk.io import read
 from hostility import json_values, judged, little_memory, spliced
 
-LENIENT = Policies(directed="undirected", self_loops="drop", parallel_edges="merge")
+LENIENT = Policies(
+    directed="undirected",
+    self_loops="drop",
+    parallel_edges="merge",
+    negative_weights="absolute",
+    missing="mask",
+    empty="keep",
+)
 
 GML = """graph [ multigraph 1
  node [ id 1 label "a" kind "C" ]
@@ -109,6 +116,7 @@ def test_other_encodings_are_not_read_as_other_names(suffix: str, coding: str, t
     ("name", "text", "complaint"),
     [
         ("a.gml", "graph [ ]", "it has no nodes"),
+        ("h.graphml", "<a>" * 200_000, "over 100 elements inside each other"),
         ("b.gml", 'graph [ node [ id 0 label "&#xD800;" ] ]', "half of a character"),
         ("c.json", '{"nodes": [{"id": "\\ud800"}], "links": []}', "half of a character"),
         ("d.json", '{"nodes": [{"id": 0, "id": 1}], "links": []}', "an object has 'id' twice"),
@@ -217,3 +225,16 @@ def test_graphml_with_thousands_of_parallel_edges_is_refused(tmp_path: Path):
     )
     with pytest.raises(DatasetError, match="over 1000 edges join the same two nodes"):
         read(tmp_path / "toy.graphml", policies=LENIENT)
+
+
+@pytest.mark.parametrize("text", ["\x1b]0;pwned\x07", "\u202eevil", "a\nb", "\x9b31m", "x" * 10**6])
+@pytest.mark.parametrize("key", ["id", "label", "weight"])
+def test_no_message_sends_what_is_in_a_file_to_the_terminal(text: str, key: str, tmp_path: Path):
+    nodes = [{"id": text if key == "id" else 0, "label": [text]}, {"id": 1, "label": [text]}]
+    links = [{"source": nodes[0]["id"], "target": 1, "weight": text}] * 2
+    (tmp_path / "toy.json").write_text(json.dumps({"nodes": nodes, "links": links}))
+    with pytest.raises((DatasetError, GraphError)) as caught:
+        read(tmp_path / "toy.json", node_labels="label" if key == "label" else None)
+    said = str(caught.value)
+    assert said.isprintable()
+    assert len(said) < 3000

@@ -85,7 +85,7 @@ class Server:
 
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    """A web server on this machine, set as the mirror."""
+    """A web server on this computer, set as the mirror."""
     state = Server()
 
     class Handler(BaseHTTPRequestHandler):

@@ -84,13 +84,13 @@ def test_a_header_that_lies_takes_no_memory():
     data = written(np.save, PATH)
     lying = data.replace(b"(3, 3)", b"(3, 9" + b"9" * 12 + b")", 1)
     lying = lying.replace(b" " * 13 + b"\n", b"\n", 1)
-    with pytest.raises(DatasetError, match="size is not what its header states|not a numpy"):
+    with pytest.raises(DatasetError, match=r"size is not what its header states|not a numpy"):
         read_npy(lying, "toy.npy", "toy", Options())
 
 
 @pytest.mark.parametrize("array", [np.ones(3), np.ones((2, 3)), np.array([["a"]])])
 def test_arrays_that_are_no_adjacency_matrix(array):
-    with pytest.raises((DatasetError, ValueError), match="square|real numbers"):
+    with pytest.raises((DatasetError, ValueError), match=r"square|real numbers"):
         read_npy(written(np.save, array), "toy.npy", "toy", Options())
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ddgk.cli.inputs import Reading, read_graphs, takes_graphs
+from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
 from ddgk.errors import shown
 
 datasets = typer.Typer(
@@ -45,7 +45,7 @@ def get(
         str | None, typer.Option(help="Accept only a file of this hash.", metavar="HASH")
     ] = None,
 ) -> None:
-    """Make sure that a set is on this machine, and print where.
+    """Make sure that a set is on this computer, and print where.
 
     It is looked for in the folder that DDGK_DATA names and in the cache (DDGK_CACHE), then fetched.
 
@@ -69,7 +69,7 @@ def show(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A name, or files as for `ddgk embed`.")
     ],
-    reading: Reading,
+    given: InputOptions,
 ) -> None:
     """Count what is in a set: sizes, classes, labels, attributes, isolated nodes.
 
@@ -84,7 +84,7 @@ def show(
     from ddgk.io import DATASETS, NETWORKS
     from ddgk.io import describe as describe_set
 
-    summary = describe_set(read_graphs(name, **reading.keywords()))
+    summary = describe_set(read_graphs(name, **given.keywords()))
     known = DATASETS.get(name) or NETWORKS.get(name)
     table = Table(
         title=shown(summary.name), title_justify="left", title_style="bold", show_header=False

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 # MUTAG:3, or graphs.json:0
 NUMBERED = re.compile(r"(?P<source>.+):(?P<position>[0-9]{1,9})")
-PANEL = "Reading graphs"
+PANEL = "Graph input"
 
 # Spelled out, since the module that holds them is slow to import; a test compares them.
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -49,7 +49,7 @@ HELP = {
 
 
 @dataclass(frozen=True)
-class Reading:
+class InputOptions:
     """The options of a command that say how graphs are read; None where one was not given."""
 
     node_labels: str | None = None
@@ -80,22 +80,22 @@ class Reading:
 
 
 def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of `Reading`, and pass them as its argument `reading`.
+    """Give a command the options of `InputOptions`, and pass them as its argument `given`.
 
     Errors of the command about graphs and files name the options of the command line.
     """
     signature = inspect.signature(command, eval_str=True)
-    own = [item for item in signature.parameters.values() if item.name != "reading"]
+    own = [item for item in signature.parameters.values() if item.name != "given"]
     added = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=kind)
         for name, kind in _options().items()
     ]
 
     @functools.wraps(command)
-    def wrapped(**given: Any) -> Any:
-        reading = Reading(**{item.name: given.pop(item.name) for item in added})
+    def wrapped(**arguments: Any) -> Any:
+        given = InputOptions(**{item.name: arguments.pop(item.name) for item in added})
         with command_line_words():
-            return command(**given, reading=reading)
+            return command(**arguments, given=given)
 
     keywords = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in own]
     wrapped.__signature__ = signature.replace(parameters=[*keywords, *added])  # type: ignore[attr-defined]

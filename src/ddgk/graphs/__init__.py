@@ -1,4 +1,4 @@
-"""The graph type, the policies for reading graphs, and converters from other libraries."""
+"""The graph type, the policies for input, and converters from other libraries."""
 
 from ddgk.graphs.convert import as_graph, as_graphs
 from ddgk.graphs.edgelist import from_edges

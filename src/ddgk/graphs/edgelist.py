@@ -100,9 +100,9 @@ def labels_by_name(
         if node not in known:
             raise GraphError(f"{who}: node {node!r} has no label, but others have; give it one")
     if len(known) > len(names):
-        stranger = next(iter(known.keys() - set(names)))
+        unknown = next(iter(known.keys() - set(names)))
         raise GraphError(
-            f"{who}: {stranger!r} has a label, but there is no such node; "
+            f"{who}: {unknown!r} has a label, but there is no such node; "
             "remove the label, or add the node"
         )
     return [known[node] for node in names]

@@ -33,7 +33,7 @@ class EdgeTable:
     pairs: (n_rows, 2) node numbers. labels, weights: one per row, or None. attributes: (n_rows, k),
     or None.
     listing: "once" when a row is an undirected edge; "both" when an undirected edge stands in two
-    rows, one per direction (then a row without its mirror image means a directed graph);
+    rows, one per direction (then a row without its mirror row means a directed graph);
     "directed" when a row runs from its first node to its second.
     """
 
@@ -298,7 +298,7 @@ def with_chosen_directions(rows: Rows, listing: str, policies: Policies) -> tupl
 
 
 def _first_asymmetry(rows: Rows) -> tuple[int, str] | None:
-    """Return a row whose mirror image is missing or different and what is wrong, or None."""
+    """Return a row whose mirror row is missing or different and what is wrong, or None."""
     keys, mirrored = rows.keys(), replace(rows, pairs=rows.pairs[:, ::-1]).keys()
     bare = rows.codes is None and rows.weights is None and rows.attributes is None
     # Sorting takes a fraction of the time of argsort.

@@ -1,4 +1,4 @@
-"""Reading other libraries' objects without importing the libraries."""
+"""Inspect other libraries' objects without importing the libraries."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MISSING = object()
 def kinds(thing: object) -> list[tuple[str, str]]:
     """Return (library, class) for the type of a thing and all it inherits from.
 
-    Reading names in place of `isinstance` recognises a library's object while never importing it.
+    Comparing names in place of `isinstance` recognises a library's object while never importing it.
 
     >>> kinds(True)
     [('builtins', 'bool'), ('builtins', 'int'), ('builtins', 'object')]

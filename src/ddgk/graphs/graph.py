@@ -397,7 +397,7 @@ def describe(name: object, position: int | None = None) -> str:
 
 
 def label_key(label: Hashable) -> str:
-    """Return text that orders labels the same way in every process and on every machine.
+    """Return text that orders labels the same way in every process and on every computer.
 
     A frozenset lists its members in an order that changes from process to process, so they are
     sorted here. Other kinds are taken by their repr: a label class of your own needs one that

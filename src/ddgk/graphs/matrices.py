@@ -97,7 +97,7 @@ def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArr
 
 
 def _is_correlation(n_nodes: int, pairs: NDArray[np.int64], values: NDArray[Any]) -> bool:
-    """Tell whether a matrix has ones on its diagonal and entries of at most 1 beside it."""
+    """Tell whether a matrix has ones on its diagonal and entries of at most 1 elsewhere."""
     diagonal = pairs[:, 0] == pairs[:, 1]
     ones = np.abs(values[diagonal] - 1.0) <= ROUNDING
     if diagonal.sum() != n_nodes or not ones.all() or (np.abs(values) > 1 + ROUNDING).any():

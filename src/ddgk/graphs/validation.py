@@ -216,7 +216,7 @@ def real_numbers(values: Any, what: str, who: str) -> NDArray[np.float64]:
 
 
 def _refuse_text(values: Any) -> None:
-    """Find text in lists before numpy does, which gives all items the room of the longest."""
+    """Find text in lists before numpy does, which gives all items the size of the longest."""
     if isinstance(values, str | bytes):
         raise TypeError(f"{values[:60]!r} is text")
     if isinstance(values, list | tuple):

@@ -1,4 +1,4 @@
-"""Reading graphs: files and folders, data sets and networks by name, synthetic graphs."""
+"""Read graphs: files and folders, data sets and networks by name, synthetic graphs."""
 
 from ddgk.io.catalogue import DATASETS, NETWORKS, DatasetInfo, NetworkInfo
 from ddgk.io.dataset import Dataset, ReadReport

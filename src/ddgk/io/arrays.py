@@ -132,7 +132,7 @@ def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
 
 
 def _check_mtx(data: bytes, where: str) -> None:
-    """Compare what a file states with its size, before the parser makes room for it."""
+    """Compare what a file states with its size, before the parser allocates memory."""
     lines = (line for line in io.BytesIO(data) if line.strip())
     banner = next(lines, b"").split()
     if len(banner) < 5 or banner[0] != b"%%MatrixMarket":

@@ -38,7 +38,7 @@ class _CheckedRedirects(HTTPRedirectHandler):
 
 
 def check_url(url: str) -> None:
-    """Refuse anything but https, save plain http to this machine.
+    """Refuse anything but https, save plain http to this computer.
 
     >>> check_url("file:///etc/passwd")
     Traceback (most recent call last):

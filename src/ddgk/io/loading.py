@@ -101,7 +101,7 @@ def load(
 def get(
     name: str, *, sha256: str | None = None, fetch: bool = True, max_bytes: int = MAX_BYTES
 ) -> Path:
-    """Make sure that a set is stored on this machine, and return where.
+    """Make sure that a set is stored on this computer, and return where.
 
     What is downloaded is parsed before it is kept. A set in `DATASETS` must have the published
     content, whatever the bytes of its archive; of others the file's hash is noted in the cache and
@@ -189,7 +189,7 @@ def _not_found(name: str, reason: DownloadError) -> DatasetNotFoundError | Downl
         "tu/ of a folder that DDGK_DATA names"
     )
     if name in DATASETS:
-        return DownloadError(f"data set {name!r} is not on this machine. {how}")
+        return DownloadError(f"data set {name!r} is not on this computer. {how}")
     known = [*DATASETS, *NETWORKS, *list_stored()]
     return DatasetNotFoundError(f"no data set {name!r} here; {suggest(name, known)} {how}")
 

@@ -26,15 +26,19 @@ GML_KEY = "key_of_an_edge"
 
 
 def read_gml(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    """GML: one graph; a node's `label` is its name, as in networkx, else its `id` is."""
+    """GML: one graph; a node's `label` is its name, as in networkx, else its `id` is.
+
+    Labels that several nodes share cannot be names. They are an error, unless another key is given
+    for node labels.
+    """
     import networkx
 
     text = _without_keys(decode(data, where))
     graph = _guarded(lambda: networkx.parse_gml(text, label="id"), where, "GML")
     _restore_keys(graph)
     names = {node: values.pop("label", None) for node, values in graph.nodes(data=True)}
-    if names and None not in names.values():
-        graph = networkx.relabel_nodes(graph, _checked_names(names, where))
+    if names and None not in names.values() and _are_names(names, where, options):
+        graph = networkx.relabel_nodes(graph, names)
     return [options.convert(graph, name)]
 
 
@@ -107,12 +111,12 @@ def _guarded(parse: Callable[[], Any], where: str, kind: str) -> Any:
         ) from error
 
 
-def _checked_names(names: dict[Any, Any], where: str) -> dict[Any, Any]:
+def _are_names(names: dict[Any, Any], where: str, options: Options) -> bool:
     for node, name in names.items():
         if not isinstance(name, str | int | float):
             raise DatasetError(f"{where}: node {node} needs a text or a number as its label")
     name, count = Counter(names.values()).most_common(1)[0]
-    if count > 1:
+    if count > 1 and options.node_labels == "label":
         raise DatasetError(
             f"{where}: the label {shown(repr(name))} names {count} nodes, but in GML a label is "
             "the node's name",
@@ -121,14 +125,14 @@ def _checked_names(names: dict[Any, Any], where: str) -> dict[Any, Any]:
             choices=("kind",),
             call="read",
         )
-    return names
+    return count == 1
 
 
 def _check_xml(data: bytes, where: str, kind: str) -> tuple[int, int]:
     """Walk the file once without building anything, and return how many nodes and edges it has.
 
-    Stops at any declaration of entities, which can unfold to gigabytes or name files of this
-    machine, and at elements nested deeper than any graph format does.
+    Stops at any declaration of entities, which can unfold to gigabytes or name local
+    files, and at elements nested deeper than any graph format does.
     """
     tags: Counter[str] = Counter()
     joined: Counter[tuple[str, ...]] = Counter()

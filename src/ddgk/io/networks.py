@@ -100,7 +100,7 @@ def _not_found(name: str) -> DatasetNotFoundError:
     )
     if name in NETWORKS:
         return DatasetNotFoundError(
-            f"network {name!r} ({NETWORKS[name].citation}) is not on this machine. {how}"
+            f"network {name!r} ({NETWORKS[name].citation}) is not on this computer. {how}"
         )
     if name in DATASETS:
         return DatasetNotFoundError(f"{name!r} is a set, not a network; use load({name!r})")

@@ -1,4 +1,4 @@
-"""Where data sets are stored on this machine: the user's own folder first, then the cache."""
+"""Where data sets are stored locally: the user's own folder first, then the cache."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def check_hash(path: Path, sha256: str | None) -> None:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `target`; what is there at the end takes its place, hash noted.
+    """Yield a temporary path next to `target`; what is there at the end takes its place, hash noted.
 
     If the block fails, nothing of it remains and `target` stays as it was.
     """

@@ -3,9 +3,7 @@ from __future__ import annotations
 import networkx
 import numpy as np
 import pytest
-
-from ddgk.io import karate_club
-from ddgk.io.generators import (
+from experiments.graphs.generators import (
     FEWEST_NODES,
     configuration_model,
     degrees_of,
@@ -14,8 +12,10 @@ from ddgk.io.generators import (
     thinned,
     watts_strogatz,
 )
+
 from ddgk.errors import ParameterError
 from ddgk.graphs import to_networkx
+from ddgk.io import karate_club
 
 MAKERS = generators(degrees_of(karate_club()))
 

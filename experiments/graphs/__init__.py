@@ -1,0 +1,1 @@
+"""Synthetic graphs that only experiments use."""

@@ -201,7 +201,9 @@ def _options() -> dict[str, Any]:
         found[name] = Annotated[str | None, _choice(name)]
     found["threshold"] = Annotated[
         float | None,
-        typer.Option(min=0.0, help="Keep edges with a weight above this.", rich_help_panel=PANEL),
+        typer.Option(
+            metavar="X", min=0.0, help="Keep edges with a weight above this.", rich_help_panel=PANEL
+        ),
     ]
     return found
 

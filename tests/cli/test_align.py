@@ -1,5 +1,7 @@
 import csv
 import json
+from xml.etree import ElementTree
+
 import pytest
 
 
@@ -148,3 +150,18 @@ def test_a_missing_library_is_said_before_the_work(fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     said = fails("align", "rings:0", "rings:1", "-o", "x.svg")
     assert "pip install 'ddgk[plots]'" in said
+
+
+def test_hostile_names_and_labels_are_shown_escaped(run, folder):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
+    hostile = ["\x1b]0;pwned\x07", "$\\frac{$", "\u202e[red]x[/red]", "x" * 10_000]
+    nodes = [{"id": name, "label": name} for name in hostile]
+    links = [{"source": a, "target": b} for a, b in zip(hostile, hostile[1:], strict=False)]
+    (folder / "bad.json").write_text(json.dumps({"nodes": nodes, "links": links}))
+    outs = [word for end in ("csv", "json", "svg", "png") for word in ("-o", f"x.{end}")]
+    result = run("align", "bad.json", "bad.json", "--groups", "labels", *outs)
+    assert "\\x1b]0;pwned\\x07" in result.stdout
+    assert not set("\x1b\x07\u202e") & set(result.output)
+    assert "x" * 200 not in result.stdout
+    ElementTree.parse(folder / "x.svg")
+    assert len(list(csv.reader((folder / "x.csv").open(newline="")))) == 5

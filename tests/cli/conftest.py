@@ -31,7 +31,7 @@ def run() -> Callable[..., Any]:
     """Run a command in this process, and check its exit code."""
 
     def invoke(*words: object, code: int = 0) -> Any:
-        result = CliRunner().invoke(app, [str(word) for word in words])
+        result = CliRunner().invoke(app, [str(word) for word in words], prog_name="ddgk")
         assert result.exit_code == code, (result.output, result.exception)
         return result
 
@@ -47,7 +47,7 @@ def fails(run: Callable[..., Any]) -> Callable[..., str]:
         line, *listed = result.stderr.splitlines()
         assert line.startswith("error: ")
         assert all(item.startswith("  ") for item in listed)
-        return str(result.stderr)
+        return str(result.stderr).rstrip("\n")
 
     return invoke
 

@@ -1,5 +1,6 @@
 import csv
 import json
+from itertools import pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -108,7 +109,7 @@ def test_labels_can_be_strict(run, fails):
     pair = ("molecules.json:0", "molecules.json:1")
     said = run("align", *pair, "--labels", "strict", "--connected").stdout
     assert "without a partner" in said
-    assert "labels must be one of" in fails("align", *pair, "--labels", "loose")
+    assert "labels must be one of" in fails("align", *pair, "--labels", "loose", code=2)
     assert "max_seconds must be" in fails("align", *pair, "--max-seconds", -1)
 
 
@@ -127,7 +128,7 @@ def test_quiet_and_repeatable(run, folder):
         (("rings:9", "rings:0"), "rings has no graph 9"),
         (("rings:0", "nowhere.gml"), "nowhere.gml: there is no such file"),
         (("rings:0", "rings:1", "-o", "taken.csv"), "taken.csv exists"),
-        (("MUTAG:3", "rings:1"), "data set 'MUTAG' is not on this machine"),
+        (("MUTAG:3", "rings:1"), "data set 'MUTAG' is not on this computer"),
     ],
 )
 @pytest.mark.usefixtures("rings")
@@ -156,7 +157,7 @@ def test_hostile_names_and_labels_are_shown_escaped(run, folder):
     pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
     hostile = ["\x1b]0;pwned\x07", "$\\frac{$", "\u202e[red]x[/red]", "x" * 10_000]
     nodes = [{"id": name, "label": name} for name in hostile]
-    links = [{"source": a, "target": b} for a, b in zip(hostile, hostile[1:], strict=False)]
+    links = [{"source": a, "target": b} for a, b in pairwise(hostile)]
     (folder / "bad.json").write_text(json.dumps({"nodes": nodes, "links": links}))
     outs = [word for end in ("csv", "json", "svg", "png") for word in ("-o", f"x.{end}")]
     result = run("align", "bad.json", "bad.json", "--groups", "labels", *outs)
@@ -164,4 +165,5 @@ def test_hostile_names_and_labels_are_shown_escaped(run, folder):
     assert not set("\x1b\x07\u202e") & set(result.output)
     assert "x" * 200 not in result.stdout
     ElementTree.parse(folder / "x.svg")
-    assert len(list(csv.reader((folder / "x.csv").open(newline="")))) == 5
+    with (folder / "x.csv").open(newline="") as lines:
+        assert len(list(csv.reader(lines))) == 5

@@ -64,3 +64,4 @@ def test_in_a_process_of_its_own(folder):
     finished = subprocess.run(words, capture_output=True, text=True, check=True)
     assert "Traceback" not in finished.stderr
     assert "in " in finished.stdout.splitlines()[-1]
+    assert (folder / "ddgk-demo").is_dir()

@@ -13,7 +13,7 @@ def test_it_says_what_is_there_and_where(run, tmp_path):
 
 
 def test_what_is_missing_comes_with_its_fix(monkeypatch):
-    monkeypatch.setattr(doctor, "_version", lambda package: None)
+    monkeypatch.setattr(doctor, "_version", lambda _: None)
     rows = dict(doctor._extras())
     assert rows["plots"] == "matplotlib missing (figures); pip install 'ddgk[plots]'"
 

@@ -128,7 +128,7 @@ def test_a_run_is_continued_and_takes_more_graphs(run, fails, rings, folder):
     assert "--add" in fails("embed", "star.edges", "--run", "kept", "--model", "kept")
     run("embed", "star.edges", "--run", "kept", "--add", "-o", "star.npy")
     assert np.load("star.npy").shape == (1, rows.shape[1])
-    assert "depth" in fails(*words, "--set", "depth=1")
+    assert "another configuration" in fails(*words, "--set", "depth=1")
 
 
 def test_a_bogus_cluster_is_one_line_at_once(fails, rings):
@@ -174,7 +174,7 @@ def test_bad_input_is_one_line_and_writes_nothing(words, message, fails, folder)
     before = sorted(folder.rglob("*"))
     said = fails("embed", *words)
     assert message in said
-    assert said.count("\n") == 1
+    assert "\n" not in said
     assert "\x1b" not in said
     assert sorted(folder.rglob("*")) == before
     assert (folder / "taken.npy").read_text() == "mine"

@@ -59,7 +59,7 @@ def test_help_has_examples_and_groups_in_order(name, run):
     assert places == sorted(places)
 
 
-def test_every_example_is_understood(run):
+def test_every_example_is_understood():
     """Examples fail for want of their files, never for their options."""
     found = set(re.findall(r"^ddgk (?:\w+ ?){1,2}.*$", DOCUMENT.read_text(), flags=re.MULTILINE))
     assert len(found) > 20
@@ -83,7 +83,7 @@ def test_no_command_shows_help():
 
 def test_mistakes_in_usage_are_one_line(fails):
     assert fails("embde", code=2) == (
-        "error: No such command 'embde'. Did you mean 'embed'?; see ddgk --help\n"
+        "error: No such command 'embde'. Did you mean 'embed'?; see ddgk --help"
     )
     assert "see ddgk datasets --help" in fails("datasets", "gte", code=2)
     assert "--bogus" in fails("--bogus", code=2)

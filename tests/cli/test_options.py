@@ -57,8 +57,8 @@ def test_defaults_are_those_of_the_library():
 def test_values_that_cannot_be_are_mistakes_in_usage(words, message, fails, rings, folder):
     said = fails("embed", rings, "-o", "x.npy", *words, code=2)
     assert message in said
-    assert said.endswith("; see ddgk embed --help\n")
-    assert said.count("\n") == 1
+    assert said.endswith("; see ddgk embed --help")
+    assert "\n" not in said
     assert not (folder / "x.npy").exists()
 
 

@@ -81,7 +81,7 @@ def elapsed(ctx: Any) -> float:
 
 def sections(parameters: list[Any]) -> dict[str, list[tuple[str, str]]]:
     """Return the parameters of a command by the title of their group."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for parameter in parameters:
         if getattr(parameter, "hidden", False):
             continue
@@ -89,7 +89,7 @@ def sections(parameters: list[Any]) -> dict[str, list[tuple[str, str]]]:
         panel = getattr(parameter, "rich_help_panel", None)
         title = panel or ("Arguments" if argument else "Options")
         found.setdefault(title, []).append((written(parameter), described(parameter)))
-    return found
+    return {title: rows for title, rows in found.items() if rows}
 
 
 def written(parameter: Any) -> str:
@@ -118,7 +118,8 @@ def _misuse(error: Any) -> Exception:
     if type(error).__name__ == "NoArgsIsHelpError":
         typer.echo(ctx.get_help(), err=True)
         return typer.Exit(MISUSED)
-    said = shown(" ".join(error.format_message().split()).rstrip("."), 1000)
+    text = " ".join(error.format_message().split()).removeprefix("Invalid value: ")
+    said = shown(text.rstrip("."), 1000)
     where = "ddgk" if ctx is None else ctx.command_path
     typer.echo(f"error: {said}; see {where} --help", err=True)
     return typer.Exit(MISUSED)

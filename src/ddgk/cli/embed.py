@@ -266,7 +266,11 @@ def _new_estimator(
 def _refuse_with_model(ctx: typer.Context, save_model: Path | None) -> None:
     """Refuse options that shape a new model, since a saved one is what it is."""
     spelled = {"settings": "--set"}
-    names = [spelled.get(name, f"--{name}") for name in SHAPING if ctx.params.get(name)]
+    names = [
+        spelled.get(name, f"--{name}")
+        for name in SHAPING
+        if ctx.params.get(name) not in (None, [], ())
+    ]
     names += [] if save_model is None else ["--save-model"]
     if names:
         raise typer.BadParameter(

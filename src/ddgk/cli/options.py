@@ -52,10 +52,10 @@ def choice(name: str, text: str, *, default: str | None = None, panel: str | Non
 
 
 def settings(given: list[str] | None) -> dict[str, Any]:
-    """Read NAME=VALUE: a value is a number, true, false, none, a word, or several with commas.
+    """Read NAME=VALUE: a value is a number, true, false, a word, or several with commas.
 
-    >>> settings(["depth=2", "checkpoints=5,20", "reduction=mean", "width=none"])
-    {'depth': 2, 'checkpoints': (5, 20), 'reduction': 'mean', 'width': None}
+    >>> settings(["depth=2", "checkpoints=5,20", "reduction=mean", "symmetric=true"])
+    {'depth': 2, 'checkpoints': (5, 20), 'reduction': 'mean', 'symmetric': True}
     >>> settings(['coefficients={"node_labels": 0.5}', "checkpoints=[4]"])
     {'coefficients': {'node_labels': 0.5}, 'checkpoints': (4,)}
     """
@@ -73,9 +73,8 @@ def settings(given: list[str] | None) -> dict[str, Any]:
 
 
 def _value(text: str) -> Any:
-    plain = {"none": None, "None": None, "True": True, "False": False}
-    if text in plain:
-        return plain[text]
+    if text in ("True", "False"):
+        return text == "True"
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -98,11 +97,12 @@ def configured(preset: str | None, changes: dict[str, Any]) -> Config:
             raise typer.BadParameter(
                 f"--set {name}: there is no such field{meant} (ddgk config lists all)"
             )
+        if changes[name] == "none" and "None" in str(Config.__dataclass_fields__[name].type):
+            changes = changes | {name: None}
     try:
         return config.replace(**changes)
     except ParameterError as error:
-        names = " ".join(f"--set {name}" for name in changes)
-        raise typer.BadParameter(f"{names}: {error} (ddgk config explains it)") from None
+        raise typer.BadParameter(f"--set: {error} (ddgk config explains all fields)") from None
 
 
 def _threads(jobs: int) -> int:

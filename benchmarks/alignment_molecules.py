@@ -171,8 +171,8 @@ def main() -> None:
                 if labelled and (damage == "permuted" or drawn[0][0].node_labels is None):
                     continue
                 row = measure(cases, labelled=labelled)
-                cells = f"{row['nodes']:.3f} | {row['edges']:.3f} | {row['exact']:.3f} | {row['ms']:.1f}"
-                print(f"| {name} | {damage} | {labelled} | {cells} |", flush=True)
+                cells = " | ".join(f"{row[name]:.3f}" for name in ("nodes", "edges", "exact"))
+                print(f"| {name} | {damage} | {labelled} | {cells} | {row['ms']:.1f} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,8 @@ from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would reserve what is limited here
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+
 from ddgk.errors import DDGKError
 from fuzzing.guard import Guard, TooSlow
 from fuzzing.runs import write_run

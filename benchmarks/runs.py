@@ -1,23 +1,19 @@
-"""Runs: does a second worker halve the time, what does keeping tiles cost, does memory grow.
+"""Measure runs: checksums, workers, memory.
 
-    python benchmarks/runs.py                          # all three, and docs/figures/runs.png
-    python benchmarks/runs.py workers --graphs 4000
-    python benchmarks/runs.py overhead
+    python benchmarks/runs.py checksums --gigabytes 1
+    python benchmarks/runs.py workers --graphs 6000 --repeats 3
     python benchmarks/runs.py memory --counts 10000 30000 100000
 
-Graphs are generated: random trees of 10 to 30 nodes with a few edges more and five node labels,
-against 16 sources, the default method. Workers are timed in turns, each run in a process of its own
-and an empty folder, after the compiled code is loaded; the ratio is that of the best times, since
-others on the host can only take time away (how much the kernel says they took stands beside each).
-Overhead is the share of a run's time with one worker that is not spent in the method itself. Memory
-is the peak of a process that takes the graphs from a generator and reads the rows back by blocks.
+Checksums: the time to verify a run of random rows, and to write its tiles with and without a
+checksum. Workers: the same run by one and two threads, each in a process of its own, in turns; the
+best times count, since other processes can only take time away. Memory: the peak of a process that
+takes graphs from a generator and reads the rows back by blocks. Graphs are random trees of 10 to 30
+nodes with a few more edges and five node labels.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import resource
 import subprocess
 import sys
@@ -25,17 +21,14 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from unittest.mock import patch
 
-import joblib
 import numpy as np
 
 import ddgk
-from ddgk.divergence import Scorer
 
-FIGURE = Path(__file__).resolve().parents[1] / "docs" / "figures" / "runs.png"
-N_SOURCES = 16
 FITTED = 2000  # graphs that sources are drawn from
+ROWS_OF_A_TILE, COLUMNS = 256, 1024
 
 
 def graph(seed: int) -> ddgk.Graph:
@@ -53,190 +46,121 @@ def graphs(count: int) -> Iterator[ddgk.Graph]:
     return map(graph, range(count))
 
 
-def fitted(n_jobs: int = 1) -> ddgk.DDGK:
-    model = ddgk.DDGK(n_sources=N_SOURCES, random_state=0, n_jobs=n_jobs)
-    model.fit(list(graphs(FITTED)))
+def fitted(n_jobs: int) -> ddgk.DDGK:
+    model = ddgk.DDGK(random_state=0, n_jobs=n_jobs).fit(list(graphs(FITTED)))
     with tempfile.TemporaryDirectory() as folder:
-        model.embed_into(folder, graphs(16))  # loads the compiled code, and Zarr
+        model.transform(list(graphs(16)), run=folder)  # loads the compiled code
     return model
 
 
-def timed(model: ddgk.DDGK, made: list[ddgk.Graph]) -> float:
+def measure_checksums(gigabytes: float, folder: str) -> None:
+    """Write and verify a run of random float32 rows, 1,024 columns, 256 rows a tile."""
+    from ddgk.embedding import embed_into
+    from ddgk.store import open_run
+
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+    from degrees import DegreeEmbedder
+
+    class Random(DegreeEmbedder):
+        @property
+        def columns(self) -> list[str]:
+            return [f"column {place}" for place in range(COLUMNS)]
+
+        def rows(self, graphs: object, positions: object) -> np.ndarray:  # noqa: ARG002
+            return np.tile(noise, (len(list(positions)), 1))
+
+        def cost(self, graph: object) -> float:  # noqa: ARG002
+            return 3.0 / ROWS_OF_A_TILE
+
+    noise = np.random.default_rng(0).random(COLUMNS, dtype=np.float32)
+    n_tiles = int(gigabytes * 1e9 / (4 * COLUMNS * ROWS_OF_A_TILE))
+    n_graphs = n_tiles * ROWS_OF_A_TILE
+    made = (ddgk.Graph(1, [], node_attributes=[[n]]) for n in range(n_graphs))
+    with tempfile.TemporaryDirectory(dir=folder) as where:
+        run = embed_into(where, Random(), made)
+        size = sum(path.stat().st_size for path in Path(where).rglob("*") if path.is_file())
+        began = time.perf_counter()
+        assert open_run(where).verify() == []
+        verified = time.perf_counter() - began
+        print(f"{size / 1e9:.2f} GB in {run.n_tiles} tiles verified in {verified:.1f} s")
+        rows = np.random.default_rng(0).random((ROWS_OF_A_TILE, COLUMNS), dtype=np.float32)
+        times: dict[bool, list[float]] = {True: [], False: []}
+        for number in range(120):
+            sealed = bool(number % 2)
+            began = time.perf_counter()
+            if sealed:
+                run.write_tile(0, rows)
+            else:
+                with patch("ddgk.store.sealed.checksum", lambda *_: "0" * 64):
+                    run.write_tile(0, rows)
+            times[sealed].append(time.perf_counter() - began)
+        plain, sealed_time = np.median(times[False]), np.median(times[True])
+        print(
+            f"writing a tile of {rows.nbytes / 1e6:.1f} MB: {1000 * sealed_time:.2f} ms, without a "
+            f"checksum {1000 * plain:.2f} ms, {sealed_time / plain - 1:+.1%}"
+        )
+
+
+def time_once(n_jobs: int, count: int) -> float:
+    """Time one run in this process."""
+    made, model = list(graphs(count)), fitted(n_jobs)
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        model.embed_into(folder, made)
+        model.transform(made, run=folder)
         return time.perf_counter() - began
 
 
-def time_once(kind: str, n_workers: int, count: int) -> float:
-    """Time one run in this process, by threads or by the processes of a Dask cluster."""
-    made, model = list(graphs(count)), fitted()
-    if kind == "threads":
-        return timed(model.set_params(n_jobs=n_workers), made)
-    from distributed import Client, LocalCluster
-
-    with (
-        LocalCluster(
-            n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=50
-        ) as cluster,
-        Client(cluster) as client,
-        joblib.parallel_config("dask", client=client),
-    ):
-        timed(model, made[:400])  # the workers load the compiled code
-        return timed(model, made)
-
-
-def stolen() -> float:
-    """Return for how many seconds so far the host gave our processors to others (Linux)."""
-    try:
-        return int(Path("/proc/stat").read_text().split()[8]) / os.sysconf("SC_CLK_TCK")
-    except (OSError, ValueError, IndexError):
-        return 0.0
-
-
-def compare_workers(count: int, repeats: int) -> dict[str, Any]:
-    """Time one and two threads, and one and two processes, in turns, each in its own process."""
-    found: dict[str, list[float]] = {}
+def compare_workers(count: int, repeats: int) -> None:
+    """Time one and two threads in turns, each in its own process."""
+    found: dict[int, list[float]] = {1: [], 2: []}
     for _ in range(repeats):
-        for kind, n in (("threads", 1), ("processes", 1), ("threads", 2), ("processes", 2)):
-            words = [sys.executable, __file__, "time", "--graphs", str(count)]
-            words += ["--workers", kind, "--jobs", str(n)]
-            before = stolen()
-            said = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
-            found.setdefault(f"{kind} {n}", []).append(float(said))
-            print(
-                f"  {kind} {n}: {float(said):.1f} s, stolen {stolen() - before:.1f} s", flush=True
-            )
-    seconds = {name: min(times) for name, times in found.items()}
-    for kind in ("threads", "processes"):
-        one, two = seconds[f"{kind} 1"], seconds[f"{kind} 2"]
-        print(f"{kind}: {one:.1f} s with one, {two:.1f} s with two, {one / two:.2f} times faster")
-    return seconds
+        for n_jobs in found:
+            words = [sys.executable, __file__, "time", "--graphs", str(count), "--jobs"]
+            done = subprocess.run([*words, str(n_jobs)], check=True, capture_output=True, text=True)
+            found[n_jobs].append(float(done.stdout))
+    one, two = min(found[1]), min(found[2])
+    print(f"threads: {one:.1f} s with one, {two:.1f} s with two, {one / two:.2f} times faster")
 
 
-def measure_overhead(count: int) -> dict[str, float]:
-    """Return what planning and storing take of a run with one worker."""
-    made, model = list(graphs(count)), fitted()
-    inside = 0.0
-    divergences = Scorer.divergences
-
-    def watched(*arguments: Any, **options: Any) -> Any:
-        nonlocal inside
-        began = time.perf_counter()
-        found = divergences(*arguments, **options)
-        inside += time.perf_counter() - began
-        return found
-
-    Scorer.divergences = watched  # type: ignore[method-assign]
-    try:
-        with tempfile.TemporaryDirectory() as folder:
-            began = time.perf_counter()
-            run = model.embed_into(folder, made)
-            whole = time.perf_counter() - began
-            log = run.log()
-            shape, n_tiles = run.manifest.shape, run.n_tiles
-    finally:
-        Scorer.divergences = divergences  # type: ignore[method-assign]
-    tiles = sum(float(line.partition(" pairs in ")[2].partition(" s")[0]) for line in log)
-    print(
-        f"{count} graphs x {N_SOURCES}: {whole:.1f} s, {n_tiles} tiles of {shape.targets} x "
-        f"{shape.sources}, {whole / n_tiles:.2f} s each; in the method {inside:.1f} s; "
-        f"overhead {1 - inside / whole:.1%} of the time ({(tiles - inside) / whole:.1%} unpacking "
-        f"and storing tiles, {(whole - tiles) / whole:.1%} packing graphs and scheduling)"
-    )
-    return {"whole": whole, "inside": inside, "overhead": 1 - inside / whole}
-
-
-def measure_memory(count: int, jobs: int) -> dict[str, float]:
-    """Run in this process and return its time and peak of memory."""
+def measure_memory(count: int, jobs: int) -> None:
+    """Run in this process and print its time and peak of memory."""
     model = fitted(jobs)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        run = model.embed_into(folder, graphs(count))
+        model.transform(graphs(count), run=folder)
         computed = time.perf_counter() - began
-        checksum = sum(float(block.sum()) for block in run.blocks())
-        read = time.perf_counter() - began - computed
-        size = sum(path.stat().st_size for path in Path(folder).rglob("*") if path.is_file())
-        n_tiles, n_graphs = run.n_tiles, run.n_graphs
-    assert np.isfinite(checksum)
-    assert n_graphs == count
+        assert sum(len(block) for block in ddgk.open_run(folder).blocks()) == count
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"{count} graphs x {N_SOURCES}, {jobs} threads: {computed:.0f} s "
-        f"({count * N_SOURCES / computed:.0f} pairs/s), {n_tiles} tiles, read back in "
-        f"{read:.0f} s, {size / 1e6:.0f} MB on disk, peak memory {peak:.2f} GB "
+        f"{count} graphs, {jobs} threads: {computed:.0f} s, peak memory {peak:.2f} GB "
         f"({before:.2f} GB before the run)",
         flush=True,
     )
-    return {"count": count, "seconds": computed, "peak": peak, "before": before}
-
-
-def measure_memories(counts: list[int], jobs: int) -> list[dict[str, float]]:
-    """Measure each number of graphs in a process of its own."""
-    found = []
-    for count in counts:
-        words = [sys.executable, __file__, "one", "--graphs", str(count), "--jobs", str(jobs)]
-        said = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
-        *lines, values = said.splitlines()
-        print("\n".join(lines), flush=True)
-        found.append(json.loads(values))
-    return found
-
-
-def draw(seconds: dict[str, float], memories: list[dict[str, float]], path: Path) -> None:
-    """Draw both results."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(8, 3), layout="constrained")
-    names = ["threads 1", "threads 2", "processes 1", "processes 2"]
-    bars = left.bar(names, [seconds[name] for name in names], color=["C7", "C0", "C7", "C0"])
-    left.bar_label(bars, fmt="%.0f s")
-    for kind in ("threads", "processes"):
-        ratio = seconds[f"{kind} 1"] / seconds[f"{kind} 2"]
-        left.annotate(f"{ratio:.2f} x", (f"{kind} 2", seconds[f"{kind} 2"] / 2), ha="center")
-    left.margins(y=0.12)
-    left.set_ylabel("seconds of the same run")
-    left.tick_params(axis="x", labelsize=8)
-    counts = [memory["count"] for memory in memories]
-    right.plot(counts, [memory["peak"] for memory in memories], "o-", label="peak")
-    right.plot(counts, [memory["before"] for memory in memories], "o:", label="before the run")
-    right.axhline(1.5, color="C3", linewidth=0.8)
-    right.set(xlabel="graphs", ylabel="memory, GB", ylim=(0, 1.6))
-    right.legend()
-    figure.savefig(path, dpi=150)
-    print(f"wrote {path}")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    kinds = ["all", "workers", "overhead", "memory", "time", "one"]
-    parser.add_argument("what", nargs="?", default="all", choices=kinds)
+    parser.add_argument("what", choices=["checksums", "workers", "memory", "time", "one"])
+    parser.add_argument("--gigabytes", type=float, default=1.0)
+    parser.add_argument("--folder", default=None, help="where the run of `checksums` is written")
     parser.add_argument("--graphs", type=int, default=6000)
     parser.add_argument("--counts", type=int, nargs="+", default=[10_000, 30_000, 100_000])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--workers", default="threads", choices=("threads", "processes"))
-    parser.add_argument("--figure", type=Path, default=FIGURE)
     given = parser.parse_args()
-    if given.what == "one":
-        print(json.dumps(measure_memory(given.graphs, given.jobs)))
-        return
-    if given.what == "time":
-        print(time_once(given.workers, given.jobs, given.graphs))
-        return
-    seconds, memories = None, None
-    if given.what in ("all", "workers"):
-        seconds = compare_workers(given.graphs, given.repeats)
-    if given.what in ("all", "overhead"):
-        measure_overhead(given.graphs)
-    if given.what in ("all", "memory"):
-        memories = measure_memories(given.counts, given.jobs)
-    if seconds is not None and memories is not None:
-        draw(seconds, memories, given.figure)
+    if given.what == "checksums":
+        measure_checksums(given.gigabytes, given.folder)
+    elif given.what == "time":
+        print(time_once(given.jobs, given.graphs))
+    elif given.what == "one":
+        measure_memory(given.graphs, given.jobs)
+    elif given.what == "workers":
+        compare_workers(given.graphs, given.repeats)
+    else:
+        for count in given.counts:  # each in a process of its own
+            words = [sys.executable, __file__, "one", "--graphs", str(count)]
+            subprocess.run([*words, "--jobs", str(given.jobs)], check=True)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import networkx
 import numpy as np
 
 import ddgk
@@ -54,9 +55,9 @@ def save_model(path: Path, sources: int) -> None:
     if beside.is_dir():
         os.environ.setdefault("DDGK_DATA", str(beside))
     try:
-        graphs, _ = ddgk.io.load("MUTAG", fetch=False)
+        graphs = ddgk.io.load("MUTAG").graphs
     except ddgk.errors.DDGKError:
-        graphs = [ddgk.io.barbell(n) for n in range(3, 20)]
+        graphs = [networkx.barbell_graph(n, 1) for n in range(3, 20)]
     ddgk.DDGK(n_sources=min(sources, len(graphs)), random_state=0).fit(graphs).save(path)
 
 

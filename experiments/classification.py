@@ -197,6 +197,23 @@ def run_rows(
     return storage.read_results(folder / f"{set_name}.json") or {}
 
 
+def row_key(name: str, seed: int) -> str:
+    """Return the name of a row in a results file; other seeds than 0 have rows of their own.
+
+    >>> row_key("ddgk", 0), row_key("ddgk", 3)
+    ('ddgk', 'ddgk@3')
+    """
+    return f"{name}@{seed}" if seed else name
+
+
+def _unusual(content: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
+    """Say whether a row has another number of repeats than it gets by default."""
+    if not row["accuracies"]:
+        return False
+    usual = default_repeats(content["n_graphs"], supervised=row["supervised"])
+    return bool(row["repeats"] != usual)
+
+
 def add_row(
     set_name: str,
     name: str,
@@ -205,7 +222,7 @@ def add_row(
     data: GraphSet | None = None,
     folder: Path = storage.RESULTS,
 ) -> None:
-    """Add a row to a set's results file, replacing an earlier one of the same name."""
+    """Add a row to a set's results file, replacing an earlier one of the same name and seed."""
     path = folder / f"{set_name}.json"
     content = storage.read_results(path) or {
         "experiment": "classification",
@@ -217,8 +234,9 @@ def add_row(
         content |= {"n_graphs": len(data.graphs), "fingerprint": data.fingerprint}
     about = {
         "command": f"python -m experiments classification {set_name} --rows {name}"
-        + (f" --seed {row['seed']}" if row["seed"] else ""),
+        + (f" --seed {row['seed']}" if row["seed"] else "")
+        + (f" --repeats {row['repeats']}" if _unusual(content, row) else ""),
         "versions": storage.versions(),
     }
-    content["rows"][name] = {**row, **about}
+    content["rows"][row_key(name, row["seed"])] = {**row, **about}
     storage.write_results(path, content)

@@ -1,7 +1,7 @@
 """Ordinary classifiers on the columns as they come: nothing tuned, nothing standardised.
 
-The same folds as `classification`, one repeat; beside them the label histogram under the protocol
-nested.
+The same folds as `classification`, one repeat, next to the label histogram under the
+protocol nested.
 """
 
 from __future__ import annotations

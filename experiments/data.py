@@ -12,15 +12,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-# SWITCH when they land, here and nowhere else:
-#   from ddgk.graphs import Graph, from_smiles     (replaces molecule_graph below)
-#   from ddgk.io import FAMILIES, barbell, family, karate_club, load_network
-#   from ddgk.io import load as load_set
-#   from experiments.graphs.generators import degrees_of, generators, thinned
+from ddgk.graphs import Graph
 from ddgk.io import FAMILIES, barbell, family, karate_club, load_network
 from ddgk.io import load as load_set
 from experiments.graphs.generators import degrees_of, generators, thinned
-from ddgk.graphs import Graph
 
 __all__ = [
     "FAMILIES",
@@ -85,23 +80,3 @@ def load_molecules(path: Path | None = None) -> tuple[list[str], NDArray[np.floa
         rows = list(csv.DictReader(file))
     measured = next(name for name in rows[0] if name.startswith("measured"))
     return [row["smiles"].strip() for row in rows], np.array([float(r[measured]) for r in rows])
-
-
-def molecule_graph(smiles: str) -> Graph:
-    """Return heavy atoms and bonds with element symbols and bond orders as labels.
-
-    SWITCH to `ddgk.graphs.from_smiles` when it lands.
-    """
-    from rdkit import Chem
-
-    molecule = Chem.MolFromSmiles(smiles)
-    if molecule is None:
-        raise ValueError(f"RDKit cannot read the SMILES {smiles!r}")
-    bonds = list(molecule.GetBonds())
-    return Graph(
-        molecule.GetNumAtoms(),
-        np.array([(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in bonds]).reshape(-1, 2),
-        node_labels=[atom.GetSymbol() for atom in molecule.GetAtoms()],
-        edge_labels=[str(bond.GetBondType()) for bond in bonds],
-        name=smiles,
-    )

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ddgk import DDGK, Graph
 
 Array = NDArray[np.float64]
+EXECUTION = ("n_jobs", "verbose", "max_memory")  # parameters that change no result
 
 # Single changes of the default embedding: title -> (parameters of DDGK, fields of Config).
 Change = tuple[dict[str, Any], dict[str, Any]]
@@ -79,9 +80,12 @@ def distances(columns: Array) -> Array:
 
 def align(target: Graph, source: Graph, *, restarts: int, seed: int) -> Any:
     """Align two graphs."""
+    from ddgk import AlignmentOptions
     from ddgk import align as align_graphs
 
-    return align_graphs(target, source, restarts=restarts, random_state=seed)
+    return align_graphs(
+        target, source, random_state=seed, options=AlignmentOptions(max_restarts=restarts)
+    )
 
 
 def source_columns(model: Any, graphs: Sequence[Graph]) -> tuple[Array, NDArray[np.int64]]:
@@ -111,6 +115,8 @@ def fingerprint(model: Any) -> str:
     if isinstance(probe.get_params()["n_sources"], int):
         probe.set_params(n_sources=min(4, probe.n_sources))
     values = np.ascontiguousarray(probe.fit_transform(graphs))
-    content = hashlib.sha256(repr(sorted(model.get_params(deep=False).items(), key=str)).encode())
+    given = model.get_params(deep=False)
+    decisive = {name: value for name, value in given.items() if name not in EXECUTION}
+    content = hashlib.sha256(repr(sorted(decisive.items())).encode())
     content.update(str(values.dtype).encode() + values.tobytes())
     return content.hexdigest()[:16]

@@ -51,14 +51,14 @@ def nested_folds(classes: Integers, repeats: int, seed: int) -> list[Split]:
 
 
 def default_repeats(n_graphs: int, *, supervised: bool = False) -> int:
-    """Return 10 repeats up to 1,000 graphs and 3 above; 1 above for neural networks.
+    """Return 10 repeats up to 1,000 graphs, 3 above; for networks 10 below 1,000 graphs, else 1.
 
-    >>> default_repeats(188), default_repeats(4110), default_repeats(4110, supervised=True)
+    >>> default_repeats(1000), default_repeats(4110), default_repeats(1000, supervised=True)
     (10, 3, 1)
     """
-    if n_graphs <= 1000:
-        return 10
-    return 1 if supervised else 3
+    if supervised:
+        return 10 if n_graphs < 1000 else 1
+    return 10 if n_graphs <= 1000 else 3
 
 
 def paper_accuracies(

@@ -1,4 +1,4 @@
-"""The paper's presets under the paper's and the authors' protocols, beside the protocol nested.
+"""The paper's presets under the paper's and the authors' protocols, and under nested.
 
 All three see the same divergences from all graphs of the set (up to 200 drawn ones). The difference
 between the protocols is what the optimistic one adds.

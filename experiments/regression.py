@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from experiments import models
 from experiments.baselines.counting import LabelHistogram
-from experiments.data import load_molecules, molecule_graph
+from ddgk.graphs import from_smiles
+from experiments.data import load_molecules
 
 Array = NDArray[np.float64]
 N_FOLDS = 5
@@ -63,7 +64,7 @@ def measure(
 
     smiles, measured = load_molecules()
     smiles, measured = smiles[:limit], measured[:limit]
-    graphs = [molecule_graph(one) for one in smiles]
+    graphs = [from_smiles(one) for one in smiles]
     bits = morgan_bits(smiles)
 
     def fitted(make: Callable[[], Any]) -> Callable[[Any], Array]:

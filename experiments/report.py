@@ -70,7 +70,7 @@ def accuracy_matrix(sets: dict[str, dict[str, Any]]) -> str:
         ending = "" if published is None else f" [{published:.1f}]"
         return f"{100 * found.mean:.1f} ± {100 * (found.high - found.mean):.1f}{ending}"
 
-    return _matrix(sets, cell)
+    return _matrix(sets, cell, other_seeds=True)
 
 
 def lead_matrix(sets: dict[str, dict[str, Any]]) -> str:
@@ -88,7 +88,10 @@ def lead_matrix(sets: dict[str, dict[str, Any]]) -> str:
 
 
 def _matrix(
-    sets: dict[str, dict[str, Any]], cell: Callable[[str, str, dict[str, Any]], str]
+    sets: dict[str, dict[str, Any]],
+    cell: Callable[[str, str, dict[str, Any]], str],
+    *,
+    other_seeds: bool = False,
 ) -> str:
     lines = []
     for name, method in METHODS.items():
@@ -96,7 +99,16 @@ def _matrix(
         cells = [cell(set_name, name, row) if row else "" for set_name, row in rows.items()]
         if any(cells):
             lines.append([method.title + (" (s)" if method.supervised else ""), *cells])
+        if other_seeds and any(cells := [_other_seeds(c, name) for c in sets.values()]):
+            lines.append([f"{method.title}, mean of other seeds", *cells])
     return markdown(["", *(name.replace("DD", "D&D") for name in sets)], lines)
+
+
+def _other_seeds(content: dict[str, Any], name: str) -> str:
+    """Return the mean accuracy over the seeds other than 0, and how many there are."""
+    rows = [row for key, row in content["rows"].items() if key.startswith(f"{name}@")]
+    means = [np.mean(row["accuracies"]) for row in rows if row["accuracies"]]
+    return f"{100 * np.mean(means):.1f} ({len(means)})" if means else ""
 
 
 def set_page(content: dict[str, Any]) -> str:
@@ -130,11 +142,12 @@ def classification_table(content: dict[str, Any]) -> str:
     lines = []
     for name in measured:
         row = rows[name]
-        lead = "" if name == COUNTING or not counting else _lead(row["accuracies"], counting)
+        same_folds = row["seed"] == 0 and name != COUNTING and counting
+        lead = _lead(row["accuracies"], counting) if same_folds else ""
         published = METHODS[name].published_on(content["set"]) if name in METHODS else None
         lines.append(
             [
-                row["title"],
+                row["title"] + (f", seed {row['seed']}" if row["seed"] else ""),
                 interval(row["accuracies"]).percent(),
                 lead,
                 "" if published is None else f"{published:.1f}",

@@ -1,4 +1,4 @@
-"""Results files (kept in the repository) and cached parts (kept on this machine only)."""
+"""Results files (kept in the repository) and cached parts (kept locally)."""
 
 from __future__ import annotations
 

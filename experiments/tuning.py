@@ -2,7 +2,7 @@
 
 A tenth of the graphs is held out and has no influence. A trial is worth the mean accuracy on five
 dev parts of the rest, with the embedding fitted and the SVM chosen on each training part. The best
-value is a maximum over trials and therefore optimistic; the held-out accuracy stands beside it.
+value is a maximum over trials and therefore optimistic; the held-out accuracy is reported too.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ class DegreeEmbedder:
 
     sources: list[Graph] = field(default_factory=lambda: [random_graph(7, labels=True)])
     n_powers: int = 3
-    dtype: np.dtype = np.dtype("float32")
+    dtype: np.dtype = np.dtype("float32")  # noqa: RUF009
     engine_name: str = "fused"
     delay: float = 0.0
     seconds: float = 1.0

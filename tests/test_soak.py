@@ -30,9 +30,7 @@ def threads() -> int:
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_transform_of_a_loaded_model_does_not_grow(n_jobs: int, tmp_path: Path):
     graphs = [random_graph(seed, labels=True, attributes=True) for seed in (1, 5, 8)]
-    DDGK(n_sources=2, encoder_epochs=5, curve=(1, 3), random_state=0).fit(graphs).save(
-        tmp_path / "model.ddgk"
-    )
+    DDGK(n_sources=2, random_state=0).fit(graphs).save(tmp_path / "model.ddgk")
     model = DDGK.load(tmp_path / "model.ddgk").set_params(n_jobs=n_jobs)
     tracemalloc.start()
     try:
@@ -56,7 +54,7 @@ def test_transform_of_a_loaded_model_does_not_grow(n_jobs: int, tmp_path: Path):
 @pytest.mark.skipif(sys.platform != "linux", reason="asks Linux about handles")
 def test_loading_again_and_again_closes_every_file(tmp_path: Path):
     path = tmp_path / "model.ddgk"
-    DDGK(n_sources=1, encoder_epochs=1, curve=1, random_state=0).fit([random_graph(1)]).save(path)
+    DDGK(n_sources=1, random_state=0).fit([random_graph(1)]).save(path)
     DDGK.load(path)
     before = handles()
     for _ in range(CALLS):

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ddgk.store.models import seal
+from ddgk.store.sealed import checksum
 from fuzzing.mutations import TOKENS, dump_tree, mutate_bytes, mutate_tree
 
 DTYPES_OF_SIZE = {
@@ -107,13 +107,13 @@ def forge_model(rng: Random, data: bytes) -> bytes:
             change_array(rng, arrays)
     if way >= 5:
         description = mutate_tree(rng, description)
-        method = description.get("method") if isinstance(description, dict) else None
-        if isinstance(method, dict) and rng.random() < 0.2:
-            name = rng.choice(("depth", "dimension", "width", "window", "curve"))
-            method[name] = rng.choice((10**9, 10**12, 10**18))
+        metadata = description.get("content") if isinstance(description, dict) else None
+        if isinstance(metadata, dict) and rng.random() < 0.2:
+            metadata["n_powers"] = rng.choice((10**9, 10**12, 10**18, [0] * 10**5))
     if isinstance(description, dict):
+        said = {name: value for name, value in description.items() if name != "sha256"}
         with suppress(TypeError, ValueError, RecursionError):  # no checksum could be true
-            description["sha256"] = seal(description, arrays)
+            description["sha256"] = checksum("", said, arrays)
     return _packed(arrays, dump_tree(rng, description))
 
 
@@ -183,6 +183,7 @@ def _packed(arrays: dict[str, np.ndarray], description: str) -> bytes:
         "b1": "BOOL",
         "c8": "C64",
         "f2": "F16",
+        "u1": "U8",
     }
     header: dict[str, Any] = {"__metadata__": {"ddgk": description}}
     content = b""
@@ -196,7 +197,7 @@ def _packed(arrays: dict[str, np.ndarray], description: str) -> bytes:
 
 
 def _arrays(header: dict[str, Any], content: bytes) -> dict[str, np.ndarray]:
-    kinds = {"F64": "<f8", "F32": "<f4", "I64": "<i8"}
+    kinds = {"F64": "<f8", "F32": "<f4", "I64": "<i8", "U8": "|u1"}
     return {
         name: np.frombuffer(content[slice(*entry["data_offsets"])], kinds[entry["dtype"]])
         .reshape(entry["shape"])
@@ -213,7 +214,6 @@ def change_array(rng: Random, arrays: dict[str, np.ndarray]) -> None:
     way = rng.randrange(8)
     if way == 0:
         del arrays[name]
-        arrays.setdefault("baselines", array)
     elif way == 1:
         arrays[name] = array.astype(rng.choice(("<f8", "<f4", "<i8", "<i4", "?", "<c8", "<f2")))
     elif way == 2 and array.size:
@@ -232,4 +232,4 @@ def change_array(rng: Random, arrays: dict[str, np.ndarray]) -> None:
     elif way == 6:
         arrays[name] = np.concatenate([array, array]) if array.ndim else array
     else:
-        arrays[rng.choice(("0.attributes", "1.weights", "9.order", "x", ""))] = array
+        arrays[rng.choice(("source.edge_weights", "source.directed", "x", ""))] = array

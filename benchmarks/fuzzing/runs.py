@@ -1,25 +1,28 @@
-"""Run folders: manifest, indices, packed graphs and grid, spoiled with hashes that still fit."""
+"""Run folders: manifest, indices, targets and rows, spoiled with checksums that still fit."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
-from safetensors.numpy import load, save
 
-import ddgk
-from ddgk import DDGK, Graph
+from ddgk import Graph
 from ddgk.io import Dataset
-from ddgk.store.inspection import inspect
+from ddgk.embedding import embed_into
+from ddgk.store import load_parts, open_run
+from ddgk.store.sealed import pack, seal_json, unpack, unseal_json
+from degrees import DegreeEmbedder
 from fuzzing.forging import change_array, change_header, forge_model
-from fuzzing.mutations import dump_tree, mutate, mutate_bytes, mutate_json, mutate_text, mutate_tree
+from fuzzing.mutations import mutate, mutate_bytes, mutate_json, mutate_text, mutate_tree
 
-MANIFEST, INDEX, BLOCK = "manifest.json", "targets/000000.safetensors", "graphs/000000.safetensors"
-GRID, CHUNK, MODEL = "divergences/zarr.json", "divergences/c.0.0.0", "model.safetensors"
+MANIFEST, MODEL, LOG = "manifest.json", "model.safetensors", "run.log"
+INDEX, TARGETS, ROWS = (f"{kind}/000000.safetensors" for kind in ("index", "targets", "rows"))
 
 Files = dict[str, bytes]
 
@@ -37,12 +40,10 @@ def write_run(folder: Path) -> None:
         )
         for n_edges in (1, 2, 3)
     ]
-    model = DDGK(n_sources=2, encoder_epochs=2, curve=(1, 3), random_state=0)
-    model.fit_transform(graphs, run=folder)
-    # What differs from run to run, so that an input of some number is always the same.
-    manifest = json.loads((folder / MANIFEST).read_text())
-    manifest |= {"run": "0" * 16, "created": "2000-01-01T00:00:00+00:00"}
-    (folder / MANIFEST).write_text(json.dumps(manifest))
+    # What differs from run to run is fixed, so that an input of some number is always the same.
+    with patch("ddgk.embedding.runs.secrets.token_hex", lambda n: "0" * 2 * n):
+        embed_into(folder, DegreeEmbedder(), graphs)
+    (folder / LOG).write_text("2000-01-01T00:00:00.000+00:00 tile 0: 3 graphs\n")
 
 
 def valid_runs(home: Path) -> list[Files]:
@@ -53,84 +54,59 @@ def valid_runs(home: Path) -> list[Files]:
 
 
 def make_run(rng: Random, home: Path) -> Files:
-    """Spoil one of the files; those that hold its hash follow, so that the lie goes deeper."""
+    """Spoil one of the files; checksums follow, so that the lie is found late."""
     (files,) = valid_runs(home)
-    name = rng.choice((MANIFEST, MANIFEST, MANIFEST, INDEX, BLOCK, GRID, CHUNK, MODEL, "run.log"))
+    name = rng.choice((MANIFEST, MANIFEST, MANIFEST, INDEX, TARGETS, ROWS, MODEL, LOG))
     if rng.random() < 0.03:
         del files[name]
-        return files
-    if name in (INDEX, BLOCK):
-        files[name] = mutate(rng, files[name], _forge_arrays, change_header)
-        if rng.random() < 0.9:
-            _hash_again(files, name)
+    elif name in (INDEX, TARGETS, ROWS):
+        context = open_run(home / "run")
+
+        def forge(rng: Random, data: bytes) -> bytes:
+            return _forge_arrays(rng, data, name, context)
+
+        files[name] = mutate(rng, files[name], forge, forge, change_header)
+        if name == INDEX and rng.random() < 0.9:
+            manifest = unseal_json("run", files[MANIFEST])
+            manifest["batches"][0]["sha256"] = hashlib.sha256(files[INDEX]).hexdigest()
+            files[MANIFEST] = seal_json("run", manifest)
     elif name == MODEL:
         files[name] = mutate(rng, files[name], forge_model)
-    elif name in (MANIFEST, GRID):
-        files[name] = mutate(
-            rng, files[name], mutate_json, mutate_json, _change_counts, mutate_text
-        )
+    elif name == MANIFEST:
+        files[name] = mutate(rng, files[name], _forge_manifest, mutate_json, mutate_text)
     else:
         files[name] = mutate(rng, files[name], mutate_bytes)
     return files
 
 
 def read_run(path: Path, lenient: bool) -> Dataset:
-    """Look at all of a run, or, otherwise, only inspect it as `ddgk status --verify` does."""
-    run = ddgk.open_run(path)
-    inspect(run)
+    """Read all of a run, or only verify it as `ddgk status --verify` does."""
+    run = open_run(path)
+    damages = run.verify()
     if lenient:
-        assert 0 <= run.share <= 1
+        assert 0 <= run.progress <= 1
         assert len(run.names) == run.n_graphs
         rows = run.rows()
         assert rows.shape == (run.n_graphs, len(run.columns))
-        assert np.isfinite(rows).all()
         run.log()
-        DDGK.load(path)
-    blocks = range(len(run.manifest.plan.block_counts))
-    return Dataset([graph for block in blocks for graph in run.graphs(block)[0]])
+        load_parts(path)
+    elif damages:
+        return Dataset([])
+    return Dataset([graph for tile in range(run.n_tiles) for graph in run.graphs(tile)[0]])
 
 
-def _change_counts(rng: Random, data: bytes) -> bytes:
-    """Put large numbers where counts are, several at once, so that they agree with each other."""
-    tree = json.loads(data)
-    large = rng.choice((2, 100, 10**6, 2**26 - 1, 2**26, 10**9, 10**12, 2**63))
-    if "batches" in tree:
-        for place in rng.sample(("targets", "sources", "n_graphs", "n_rows", "steps"), k=3):
-            if place in tree["tile"]:
-                tree["tile"][place] = large
-            elif place == "steps":
-                tree["steps"] = [large]
-            else:
-                tree["batches"][0][place] = large
-        if rng.random() < 0.2:
-            tree["batches"] *= rng.choice((2, 1000))
-    else:
-        tree["shape"][rng.randrange(len(tree["shape"]))] = large
-    return json.dumps(tree).encode()
+def _forge_manifest(rng: Random, data: bytes) -> bytes:
+    content = mutate_tree(rng, unseal_json("run", data))
+    if isinstance(content, dict):
+        with suppress(TypeError, ValueError, RecursionError):
+            return seal_json("run", content)
+    return json.dumps(content).encode()
 
 
-def _forge_arrays(rng: Random, data: bytes) -> bytes:
-    arrays: dict[str, Any] = {name: array.copy() for name, array in load(data).items()}
-    length = int.from_bytes(data[:8], "little")
-    metadata = json.loads(data[8 : 8 + length]).get("__metadata__")
+def _forge_arrays(rng: Random, data: bytes, name: str, run: Any) -> bytes:
+    kind = name.partition("/")[0]
+    context = run._context("rows", 0) if kind == "rows" else f"{run.manifest.key} {name}"
+    found, content = unpack(kind, data, context)
+    arrays = {key: array.copy() for key, array in found.items()}
     change_array(rng, arrays)
-    if rng.random() < 0.3 and "names" in arrays:
-        tree = mutate_tree(rng, ["a", None, "c"])
-        text = dump_tree(rng, tree).encode("utf-8", "surrogatepass")
-        arrays["names"] = np.frombuffer(text, dtype=np.uint8)
-    if metadata and rng.random() < 0.4:
-        metadata = {"ddgk": dump_tree(rng, mutate_tree(rng, json.loads(metadata["ddgk"])))}
-        metadata = {key: text.encode("utf-8", "replace").decode() for key, text in metadata.items()}
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return save(whole, metadata)
-
-
-def _hash_again(files: Files, name: str) -> None:
-    """Let the index and the manifest hold the hashes of what is there now."""
-    if name == BLOCK:
-        index = dict(load(files[INDEX]))
-        index["blocks"] = np.frombuffer(hashlib.sha256(files[BLOCK]).digest(), np.uint8)[None]
-        files[INDEX] = save(index)
-    manifest = json.loads(files[MANIFEST])
-    manifest["batches"][0]["sha256"] = hashlib.sha256(files[INDEX]).hexdigest()
-    files[MANIFEST] = json.dumps(manifest).encode()
+    return pack(kind, {key: np.ascontiguousarray(a) for key, a in arrays.items()}, content, context)

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import networkx
 
-from ddgk import DDGK, Graph
+from ddgk import Graph
 from ddgk.io import load
 from ddgk.errors import DDGKError
 from ddgk.graphs import Policies, to_networkx
+from ddgk.store import save_parts
+from degrees import DegreeEmbedder
 
 LENIENT = Policies(directed="undirected", self_loops="drop", parallel_edges="merge", weights="keep")
 
@@ -129,32 +131,8 @@ def zipped(members: Texts) -> bytes:
 
 
 def write_models(folder: Path) -> None:
-    """Fit and save a model that reads everything, and one of another relation and precision."""
+    """Save a model whose sources carry everything, and a plain one."""
     graph = Graph.from_networkx(graphs()[0], policies=LENIENT)
-    full = graph.replace(node_attributes=[[1, 0], [0, 2], [1, 1], [0, 1]], edge_weights=None)
-    pair = Graph(
-        2, [(0, 1)], node_labels="CO", edge_labels=["single"], node_attributes=[[1, 0]] * 2
-    )
-    quick = {"n_sources": 2, "encoder_epochs": 2, "curve": (1, 3), "random_state": 0}
-    DDGK(**quick).fit([full, pair]).save(folder / "full.ddgk")
-    plain = [Graph(3, [(0, 1), (1, 2)], edge_weights=[0.5, 1.0]), Graph(2, [])]
-    other = {"relation": "closeness", "precision": "float64", "weights": "keep", "width": 3}
-    DDGK(**quick, **other).fit(plain).save(folder / "plain.ddgk")
-
-
-@cache
-def results() -> list[bytes]:
-    """Results of an experiment, with tables and without."""
-    tables = [{"title": "t", "columns": ["a", "b"], "rows": [["x", "1.0"], ["y", "2"]]}]
-    content = {
-        "format": "ddgk results 1",
-        "experiment": "classification",
-        "command": "ddgk experiment classification MUTAG",
-        "configuration": {"dataset": "MUTAG", "seed": 0, "method": {"curve": [1, 2]}},
-        "tables": tables,
-        "measured": {"rows": [{"accuracies": [0.5, 1.0]}]},
-        "times": tables,
-        "versions": {"ddgk": "0.1.0"},
-    }
-    bare = content | {"tables": [], "times": [], "configuration": {}}
-    return [json.dumps(one).encode() for one in (content, bare)]
+    full = graph.replace(node_attributes=[[1, 0], [0, 2], [1, 1], [0, 1]])
+    save_parts(folder / "full.ddgk", *DegreeEmbedder([full, Graph(2, [(0, 1)])]).to_parts())
+    save_parts(folder / "plain.ddgk", *DegreeEmbedder([Graph(3, [(0, 1)])], 5).to_parts())

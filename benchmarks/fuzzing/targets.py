@@ -10,13 +10,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import numpy as np
-
-from ddgk import DDGK
 from ddgk.io import Dataset, read, read_tu
-from ddgk.evaluation.results import Results, render
-from ddgk.evaluation.results import load as load_results
 from ddgk.graphs import Graph
+from ddgk.store import load_model
+from degrees import DegreeEmbedder
 from fuzzing import specimens
 from fuzzing.forging import forge_archive, forge_model
 from fuzzing.mutations import mutate, mutate_json, mutate_text
@@ -133,12 +130,8 @@ def make_model(rng: Random, models: Path) -> Case:
     return {"toy.ddgk": mutate(rng, data, forge_model)}
 
 
-def valid_results(_: Path) -> list[Case]:
-    return [{"toy.json": data} for data in specimens.results()]
-
-
-def make_results(rng: Random, _: Path) -> Case:
-    return {"toy.json": mutate(rng, rng.choice(specimens.results()), mutate_json, mutate_text)}
+def read_model(path: Path, _: bool) -> DegreeEmbedder:
+    return load_model(path, DegreeEmbedder.from_parts)
 
 
 TARGETS: dict[str, Target] = {
@@ -149,9 +142,8 @@ TARGETS: dict[str, Target] = {
     "node-link": file_target("toy.json", specimens.node_link, mutate_json, mutate_text),
     "edge list": file_target("toy.edges", specimens.edge_lists, mutate_text),
     "graph folder": Target(valid_folders, make_folder, read_graphs),
-    "model": Target(valid_models, make_model, lambda path, _: DDGK.load(path), "toy.ddgk"),
+    "model": Target(valid_models, make_model, read_model, "toy.ddgk"),
     "run folder": Target(valid_runs, make_run, read_run),
-    "results": Target(valid_results, make_results, lambda path, _: load_results(path), "toy.json"),
 }
 
 
@@ -174,17 +166,11 @@ def write_case(case: Case, folder: Path) -> None:
 
 def check_result(result: Any) -> str | None:
     """Return what is wrong with something a reader accepted, or None."""
-    if isinstance(result, Results):
-        render([result]).encode()
-        return None
-    if isinstance(result, DDGK):
+    if isinstance(result, DegreeEmbedder):
         # Any text may be fitted and saved; only files of graphs are held to UTF-8.
-        graphs = [graph.replace(name=None, node_names=None) for graph in result.sources_]
-        shape = (len(graphs), len(result.columns_))
-        baselines = result._model.baselines
-        if not graphs or baselines.shape != shape or not np.isfinite(baselines).all():
-            return "a model without sources, or with baselines that do not fit"
-        result.get_feature_names_out()
+        graphs = [graph.replace(name=None, node_names=None) for graph in result.sources]
+        if len(result.identity) != 64 or len(result.columns) != result.n_powers + len(graphs):
+            return "a model whose columns do not fit"
     else:
         graphs = result.graphs
     if not all(isinstance(graph, Graph) for graph in graphs):

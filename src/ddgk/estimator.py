@@ -100,6 +100,8 @@ class DDGK(Transformer):
     True
     """
 
+    _model: LocalModel | GlobalModel
+
     def __init__(
         self,
         n_sources: int = 16,
@@ -229,7 +231,7 @@ class DDGK(Transformer):
             max_memory=self.max_memory,
             verbose=bool(self.verbose),
         )
-        return self.arrange(rows, self.get_feature_names_out())
+        return self.arrange(np.asarray(rows), self.get_feature_names_out())
 
     def fit_transform(
         self,
@@ -486,7 +488,10 @@ class DDGK(Transformer):
 
     def _current(self) -> LocalModel | GlobalModel:
         """Return the model, executed as the parameters say now."""
-        return replace(self._model, execution=self._execution())
+        execution = self._execution()
+        if execution != self._model.execution:
+            self._model = replace(self._model, execution=execution)
+        return self._model
 
     def _adopt(self, model: LocalModel | GlobalModel) -> None:
         self._model = model

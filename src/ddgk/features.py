@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numba
@@ -35,6 +36,7 @@ Doubles = NDArray[np.float64]
 
 RADIUS = 5.0  # bandwidths beyond which two views do not count: e^-12.5 = 4e-6
 MAX_VIEWS = 2048  # nodes of a graph whose views enter the kernel; of larger graphs, a sample
+MAX_ANCHOR_VIEWS, LEAST_ANCHOR_VIEWS = 1 << 16, 32  # of all anchors together; of each at least
 NEAR = 8  # leading coordinates that decide first whether two views can be close
 SMALLEST_EIGENVALUE = 1e-6  # relative to the largest
 
@@ -82,26 +84,27 @@ class Description:
     sizes: Integers
 
 
-def describe_outcome(outcome: LocalOutcome, starts: Integers) -> Description:
+def describe_outcome(
+    outcome: LocalOutcome, starts: Integers, max_views: int = MAX_VIEWS
+) -> Description:
     """Collect the distinct views of every graph; of large graphs, those of a sample of nodes.
 
-    The sample takes every (n / MAX_VIEWS)-th node of the nodes sorted by neighbourhood, so that it
+    The sample takes every (n / max_views)-th node of the nodes sorted by neighbourhood, so that it
     does not depend on node order and common neighbourhoods keep their share.
     """
     sizes = np.diff(starts)
     graph = np.repeat(np.arange(len(sizes)), sizes)
     last = outcome.levels[-1].ids
     order = np.lexsort((last, graph))
-    large = sizes > MAX_VIEWS
+    large = sizes > max_views
     if large.any():
+        places = (np.arange(max_views) + 0.5) / max_views
         chosen = [
-            order[a:b][((np.arange(MAX_VIEWS) + 0.5) * (b - a) / MAX_VIEWS).astype(np.int64)]
-            if b - a > MAX_VIEWS
-            else order[a:b]
+            order[a:b][(places * (b - a)).astype(np.int64)] if b - a > max_views else order[a:b]
             for a, b in zip(starts, starts[1:], strict=False)
         ]
         order = np.concatenate(chosen)
-    weight = np.where(large, sizes / MAX_VIEWS, 1.0)
+    weight = np.where(large, sizes / max_views, 1.0)
     views = []
     for level, points in zip(outcome.levels[1:], outcome.views, strict=False):
         keys = graph[order] * np.int64(len(points)) + level.ids[order]
@@ -189,12 +192,16 @@ class CompactMap:
     def fit(
         cls,
         anchors: Description,
+        samples: Description,
         n_features: int | None,
         *,
         bandwidth: float,
         divergence_weight: float,
     ) -> CompactMap:
-        """Learn statistics and the projection from the anchors."""
+        """Learn statistics and the projection from the anchors.
+
+        samples: the same anchors with as many views as the map keeps (`anchor_views`).
+        """
         columns = divergence_columns(anchors)
         mean, spread = columns.mean(axis=0), columns.std(axis=0)
         constant = spread <= 1e-9 * (np.abs(mean) + 1)
@@ -202,7 +209,7 @@ class CompactMap:
         frames = tuple(map(Frame.of, anchors.views))
         placed = tuple(
             _sorted_points(frame.place(views))
-            for frame, views in zip(frames, anchors.views, strict=True)
+            for frame, views in zip(frames, samples.views, strict=True)
         )
         blank = cls(
             bandwidth,
@@ -221,14 +228,18 @@ class CompactMap:
         blank = replace(blank, anchor_norms=norms)
         first, second = blank.distances(anchors)
         units = np.array([_median(first), _median(second)])
-        blank = replace(blank, units=units)
-        weights = _projection(blank.kernel(anchors), n_features)
-        return replace(blank, weights=weights)
+        kernel = blank.similarity(first / units[0], second / units[1])
+        weights = _projection(kernel, n_features)
+        return replace(blank, units=units, weights=weights)
+
+    @cached_property
+    def _owners(self) -> list[tuple[Integers, Integers, Singles]]:
+        return [_owners(views, self.anchor_sizes) for views in self.anchors]
 
     @property
     def n_features(self) -> int:
         """Number of columns."""
-        return self.weights.shape[1]
+        return int(self.weights.shape[1])
 
     def standardised(self, graphs: Description) -> Singles:
         """Return x, the standardised divergences, (n_graphs, n_divergence_columns)."""
@@ -268,12 +279,12 @@ class CompactMap:
         first = np.zeros((len(columns), len(self.anchor_divergences)))
         _absolute_differences(columns, self.anchor_divergences, first)
         shared = np.zeros_like(first)
-        for frame, views, anchors in zip(self.frames, graphs.views, self.anchors, strict=True):
+        steps = zip(self.frames, graphs.views, self.anchors, self._owners, strict=True)
+        for frame, views, anchors, owners in steps:
             placed = frame.place(views)
             starts, near, values = _close_pairs(
                 placed.points, anchors.points, np.float32(self.bandwidth)
             )
-            owners = _owners(anchors, self.anchor_sizes)
             _accumulate(
                 (placed.starts, placed.ids, placed.weights),
                 (starts, near, values),
@@ -287,7 +298,10 @@ class CompactMap:
 
     def kernel(self, graphs: Description) -> Singles:
         """Return K of graphs and anchors, (n_graphs, n_anchors)."""
-        first, second = self.distances(graphs)
+        return self.similarity(*self.distances(graphs))
+
+    def similarity(self, first: Doubles, second: Doubles) -> Singles:
+        """Return exp(-(a D + b d^2))."""
         share = self.divergence_weight
         return np.exp(-(share * first + (1 - share) * second)).astype(np.float32)
 
@@ -372,6 +386,11 @@ class CompactMap:
             tensors["anchor_sizes"],
             tensors["weights"],
         )
+
+
+def anchor_views(n_anchors: int) -> int:
+    """Return how many views of each anchor a map keeps, so that they are bounded together."""
+    return max(LEAST_ANCHOR_VIEWS, MAX_ANCHOR_VIEWS // max(1, n_anchors))
 
 
 def divergence_columns(graphs: Description) -> Doubles:

@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ from ddgk.engine.local import (
 )
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation
-from ddgk.features import CompactMap, Description, describe_outcome
+from ddgk.features import CompactMap, Description, anchor_views, describe_outcome
 from ddgk.graphs.graph import Graph, at_position
 from ddgk.sources import source_part
 from ddgk.store import graphs_from_tensors, graphs_to_tensors
@@ -286,8 +287,10 @@ class LocalModel(Model):
         blank = cls(config, encoding, tuple(encoders), seed, execution)
         drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))[: config.n_anchors]
         anchors = [graphs[place] for place in np.sort(drawn)]
+        outcome, starts = blank.train(anchors, execution.n_threads)
         features = CompactMap.fit(
-            blank.describe(anchors, n_threads=execution.n_threads),
+            describe_outcome(outcome, starts),
+            describe_outcome(outcome, starts, anchor_views(len(anchors))),
             n_features,
             bandwidth=config.bandwidth,
             divergence_weight=config.divergence_weight,
@@ -326,8 +329,9 @@ class LocalModel(Model):
             smoothing=self.config.smoothing,
         )
 
+    @cached_property
     def local_sources(self) -> list[LocalSource]:
-        """Return encoders, attributes and projections as arrays."""
+        """Encoders, attributes and projections as arrays."""
         return [self._local_source(encoder) for encoder in self.encoders]
 
     def _local_source(self, encoder: Encoder) -> LocalSource:
@@ -342,7 +346,7 @@ class LocalModel(Model):
     def train(self, graphs: Sequence[Graph], n_threads: int = 1) -> tuple[LocalOutcome, Any]:
         """Train local attention of graphs against all sources; also returns where graphs start."""
         targets = local_targets(graphs, self.encoding)
-        sources = self.local_sources()
+        sources = self.local_sources
         if self.engine_name == "fused":
             return train_local(targets, sources, self.training, n_threads=n_threads), targets.starts
         from ddgk.engine.local_torch import train_local_torch
@@ -378,7 +382,7 @@ class LocalModel(Model):
             )
         encoder = self.encoders[source]
         targets = local_targets([graph], self.encoding)
-        found = explain_local(targets, self._local_source(encoder), self.training)
+        found = explain_local(targets, self.local_sources[source], self.training)
         terms = found.terms[:, list(self.config.checkpoints)]
         entries = np.zeros((2, graph.n_nodes, graph.n_nodes))
         tails = np.repeat(np.arange(graph.n_nodes), np.diff(targets.out.starts))

@@ -101,9 +101,8 @@ def canonical_order(colours: Integers, arcs: Arcs) -> Integers:
     """List the nodes in an order that does not depend on how they were numbered.
 
     Refines, gives a node of the first shared class a class of its own, and refines again. Where
-    the nodes of a class can be mapped onto each other by automorphisms, any choice leads to the same
-    matrices, so the order is canonical; in regular graphs that are not vertex-transitive it may not
-    be.
+    automorphisms map the nodes of a class onto each other, any choice leads to the same matrices,
+    so the order is canonical; in regular graphs that are not vertex-transitive it may not be.
 
     Returns (n_nodes,): the node that comes first, second, ...
     """

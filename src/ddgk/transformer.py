@@ -79,7 +79,7 @@ class Transformer:
             self._sklearn_output_config = {"transform": transform}
         return self
 
-    def arrange(self, rows: NDArray[np.float64], names: NDArray[np.object_]) -> Any:
+    def arrange(self, rows: NDArray[Any], names: NDArray[np.object_]) -> Any:
         """Return rows in the container that `set_output` or scikit-learn's settings ask for."""
         asked = getattr(self, "_sklearn_output_config", {}).get("transform")
         if asked is None and "sklearn" in sys.modules:

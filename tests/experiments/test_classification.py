@@ -89,7 +89,7 @@ def test_rows_are_added_to_a_results_file(recorder, rings_and_stars, tmp_path):
     assert content["n_graphs"] == 24
     assert content["fingerprint"] == rings_and_stars.fingerprint
     kept = content["rows"]["wl"]
-    assert kept["command"] == "python -m experiments classification SET --rows wl"
+    assert kept["command"] == "python -m experiments classification SET --rows wl --repeats 1"
     assert {"numpy", "scikit-learn", "python"} <= set(kept["versions"])
     assert kept["seed"] == 0
     assert len(kept["accuracies"]) == 10
@@ -99,9 +99,12 @@ def test_the_table_runs_what_is_missing(recorder, rings_and_stars, tmp_path):
     row = classify(rings_and_stars, recorder, repeats=1)
     add_row("SET", "wl", {**row, "repeats": 10}, data=rings_and_stars, folder=tmp_path)
     add_row("SET", "sp", {**row, "repeats": 3}, data=rings_and_stars, folder=tmp_path)
-    left = list(table.missing_rows(["SET"], ["wl", "sp", "gin"], seed=0, folder=tmp_path))
-    assert left == [("SET", "sp"), ("SET", "gin")]
-    assert ("SET", "wl") in table.missing_rows(["SET"], ["wl"], seed=1, folder=tmp_path)
+    found = [table.is_missing("SET", n, seed=0, folder=tmp_path) for n in ("wl", "sp", "gin")]
+    assert found == [False, True, True]
+    assert table.is_missing("SET", "wl", seed=1, folder=tmp_path)
+    add_row("SET", "wl", {**row, "repeats": 10, "seed": 1}, data=rings_and_stars, folder=tmp_path)
+    assert not table.is_missing("SET", "wl", seed=1, folder=tmp_path)
+    assert not table.is_missing("SET", "wl", seed=0, folder=tmp_path), "seed 0 is kept"
 
 
 def test_a_row_that_does_not_finish_says_how_long_it_tried(tmp_path):

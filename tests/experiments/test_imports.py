@@ -10,9 +10,6 @@ import ddgk
 import experiments
 
 SUBMODULES = {"io", "kernels", "graphs", "errors", "plots"}
-COMING = {"Config"}  # remove when ddgk.__all__ has it
-# The marked place to switch; empty when it is switched.
-PENDING = {"data.py": {"ddgk.io", "experiments.graphs.generators"}}
 FOLDER = Path(inspect.getfile(experiments)).parent
 FILES = sorted(FOLDER.rglob("*.py"))
 
@@ -33,16 +30,15 @@ def is_public(module, name):
         return True
     if rest:
         return rest[0] in SUBMODULES and len(rest) == 1
-    return name is None or name in {*ddgk.__all__, *COMING, *SUBMODULES}
+    return name is None or name in {*ddgk.__all__, *SUBMODULES}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FOLDER)))
 def test_only_public_names_are_imported(path):
-    pending = PENDING.get(path.name, set())
     refused = [
         f"{module}:{name}"
         for module, name in imports_of(path)
-        if not is_public(module, name) and module not in pending
+        if not is_public(module, name)
     ]
     assert refused == []
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import ddgk
 from experiments import (
     ablation,
     classifiers,
@@ -19,10 +18,6 @@ from experiments.classification import classify
 from experiments.methods import METHODS
 from experiments.storage import Cache
 
-# Remove when the library has its new names.
-pytestmark = pytest.mark.skipif(
-    not hasattr(ddgk, "Config"), reason="the compact embedding is not in this library yet"
-)
 FEW = {"n_sources": 3}
 
 
@@ -52,6 +47,13 @@ def test_every_point_of_a_grid_is_valid(preset):
     for name, values in models.GRIDS[preset].items():
         for value in values:
             assert models.make(0, preset=preset, changes={name: value}) is not None
+
+
+def test_fingerprints_tell_methods_apart_and_not_threads():
+    one = models.fingerprint(models.make(0, n_sources=2))
+    assert models.fingerprint(models.make(0, n_sources=2, n_jobs=2)) == one
+    assert models.fingerprint(models.make(1, n_sources=2)) != one
+    assert models.fingerprint(models.make(0, n_sources=2, changes={"depth": 1})) != one
 
 
 @pytest.mark.usefixtures("small")

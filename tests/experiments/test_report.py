@@ -59,6 +59,15 @@ def test_the_page_has_accuracies_and_leads(folder):
     assert "not finished within 60 s" in text
 
 
+def test_other_seeds_have_a_row_and_a_mean(folder, rings_and_stars):
+    for seed, mean in ((1, 0.8), (2, 0.9)):
+        given = row("DDGK", mean) | {"seed": seed, "accuracies": [mean] * 100}
+        add_row("MUTAG", "ddgk", given, data=rings_and_stars, folder=folder)
+    assert "| DDGK, mean of other seeds | 85.0 (2) |" in report.page(folder)
+    text = report.set_page(storage.read_results(folder / "MUTAG.json"))
+    assert "| DDGK, seed 1 | 80.0 (80.0 to 80.0) |  |" in text, "other folds: no paired lead"
+
+
 def test_the_best_unsupervised_figure_is_bold(folder):
     text = report.readme_table(folder)
     bold = [line for line in text.splitlines() if "**" in line]

@@ -164,3 +164,14 @@ def test_parquet_edge_lists():
     for data in (b"", b"PAR1", stream.getvalue()[:-30], b"PAR1" + b"\0" * 40 + b"PAR1"):
         with pytest.raises(DatasetError, match=r"toy.parquet"):
             read_parquet(data, "toy.parquet", "toy", Options())
+
+
+def test_directed_edge_lists():
+    text = "tail,head\na,b\nb,a\nb,c\n"
+    assert one(text).directed
+    assert one(text).edges.tolist() == [[0, 1], [1, 0], [1, 2]]
+    chosen = one("from,to\na,b\nb,a\n", arcs="from,to")
+    assert (chosen.directed, chosen.n_edges) == (True, 2)
+    assert not one("from,to\na,b\n").directed
+    joined = one(text, policies=Policies(directed="undirected"))
+    assert (joined.directed, joined.n_edges) == (False, 2)

@@ -142,12 +142,16 @@ def align_many(
 def _check(labels: str, max_seconds: Any, random_state: Any) -> None:
     """Validate arguments."""
     if labels not in LABELS:
-        raise ParameterError(f"labels must be one of {', '.join(map(repr, LABELS))}, not {labels!r}")
+        raise ParameterError(
+            f"labels must be one of {', '.join(map(repr, LABELS))}, not {labels!r}"
+        )
     timed = isinstance(max_seconds, int | float) and not isinstance(max_seconds, bool)
     if max_seconds is not None and not (timed and max_seconds > 0):
         raise ParameterError(f"max_seconds must be a number above 0 or None, not {max_seconds!r}")
     if not isinstance(random_state, int | np.integer) or not 0 <= random_state < 2**32:
-        raise ParameterError(f"random_state must be a whole number from 0 to 2**32 - 1, not {random_state!r}")
+        raise ParameterError(
+            f"random_state must be a whole number from 0 to 2**32 - 1, not {random_state!r}"
+        )
 
 
 def _threads(n_jobs: int | None) -> int:
@@ -173,7 +177,9 @@ def _align(
     if not target.n_nodes or not source.n_nodes:
         nothing = np.zeros((0, 2), dtype=np.int64)
         shape = target.n_nodes, source.n_nodes
-        return Alignment(target, source, nothing, np.zeros(shape), np.zeros(0), used, groups=grouped)
+        return Alignment(
+            target, source, nothing, np.zeros(shape), np.zeros(0), used, groups=grouped
+        )
     codes = code_graphs((target, source), used)
     orders = order_nodes(codes[0]), order_nodes(codes[1])
     # In canonical order node 5 of one may be node 5 of the other: ties must not be read off.
@@ -218,7 +224,7 @@ def _finish(
         encoded.target, encoded.source, partners, scoring, SHARPNESS, WIDTH
     )
     matched = np.flatnonzero(partners >= 0)
-    sureness[matched] *= _share_of_isolated(encoded, partners, matched)
+    sureness[matched] *= _share_of_isolated(encoded, matched)
     agree = encoded.target.labels[matched] == encoded.source.labels[partners[matched]]
     sureness[matched[~agree]] *= 0.5
     mine, theirs = encoded.orders
@@ -295,7 +301,7 @@ def _largest_part(partners: Integers, ends: Integers) -> Integers:
     return np.where(parts == int(sizes.argmax()), partners, -1)
 
 
-def _share_of_isolated(encoded: Encoded, partners: Integers, matched: Integers) -> Any:
+def _share_of_isolated(encoded: Encoded, matched: Integers) -> Any:
     """Return 1, and for nodes without edges 1 over the number of their like in the source."""
     alone = np.diff(encoded.target.starts)[matched] == 0
     like = encoded.source.labels[np.diff(encoded.source.starts) == 0]

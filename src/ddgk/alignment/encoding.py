@@ -136,7 +136,10 @@ def order_nodes(codes: Codes) -> Integers:
 
 
 def encode(
-    target: Graph, source: Graph, codes: Sequence[Codes], orders: tuple[Integers, Integers],
+    target: Graph,
+    source: Graph,
+    codes: Sequence[Codes],
+    orders: tuple[Integers, Integers],
     used: tuple[str, ...],
 ) -> Encoded:
     """Put both graphs into arrays, with features that are comparable between them."""
@@ -175,7 +178,9 @@ def describe_nodes(
         own[place] = np.hstack(extra)
     if attributes is not None:
         values = _standardised(list(attributes))
-        own = [np.hstack([mine, np.nan_to_num(given)]) for mine, given in zip(own, values, strict=True)]
+        own = [
+            np.hstack([mine, np.nan_to_num(given)]) for mine, given in zip(own, values, strict=True)
+        ]
     stacks = []
     for network, mine in zip(networks, own, strict=True):
         parts, last = [mine], mine
@@ -221,7 +226,9 @@ def _own_features(network: Network) -> Array:
     from ddgk.alignment.voting import count_triangles
 
     degrees = np.diff(network.starts).astype(np.float64)
-    triangles = count_triangles(network.starts, network.heads).astype(np.float64)
+    ranks = np.empty(network.n_nodes, dtype=np.int64)
+    ranks[np.argsort(degrees, kind="stable")] = np.arange(network.n_nodes)
+    triangles = count_triangles(network.starts, network.heads, ranks).astype(np.float64)
     closed = triangles / np.maximum(degrees * (degrees - 1) / 2, 1.0)
     columns = [np.log1p(degrees), np.log1p(triangles), closed]
     if (network.weights != 1.0).any():

@@ -68,7 +68,10 @@ def find_orbits(
 def _neighbours(codes: Codes) -> list[list[tuple[int, int]]]:
     """Return the head and the code of every arc, by tails."""
     around: list[list[tuple[int, int]]] = [[] for _ in codes.colours]
-    arcs = zip(*(part.tolist() for part in (codes.arcs.tails, codes.arcs.heads, codes.arcs.codes)), strict=True)
+    arcs = zip(
+        *(part.tolist() for part in (codes.arcs.tails, codes.arcs.heads, codes.arcs.codes)),
+        strict=True,
+    )
     for tail, head, code in arcs:
         around[tail].append((head, code))
     return around

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple, cast
 
 import numba
@@ -30,7 +31,7 @@ Floats = NDArray[np.float32]
 Integers = NDArray[np.int64]
 
 FEATURES = np.float32(0.05)  # mu / 2
-TEMPERATURE = 0.05  # of the soft linear assignment
+SHARPNESS = np.float32(20.0)  # inverse temperature of the soft linear assignment
 STEP = 0.2  # of Frank-Wolfe; the first ones are longer
 FIRST, LAST = 0.05, 15.0  # lambda, geometrically
 CONVEX_SHARE = 12  # one in so many iterations goes by before lambda is above 0
@@ -80,7 +81,9 @@ def relax(
         np.ones(m, dtype=single),
     )
     convex = max(1, iterations // CONVEX_SHARE)
-    pushes = np.concatenate([np.zeros(convex), np.geomspace(FIRST, LAST, max(iterations - convex, 1))])
+    pushes = np.concatenate(
+        [np.zeros(convex), np.geomspace(FIRST, LAST, max(iterations - convex, 1))]
+    )
     mine, theirs = _scaled(small, large)
     extra = np.zeros((0, 0), dtype=single)
     with _blocks(n, n_jobs) as run:
@@ -89,26 +92,27 @@ def relax(
                 break
             if regroup is not None and count >= convex and count % convex == 0:
                 extra = regroup(work.matching)
-            run(lambda a, b: _residual(*mine, *theirs, work.matching, work.residual, a, b))
-            scale = single(1.0 / TEMPERATURE)
-            level = single(push)
-
-            def gradient(a: int, b: int, level: Any = level, extra: Floats = extra) -> None:
-                _gradient(*mine, *theirs, work.matching, work.residual, costs, extra, level, scale, work.kernel, a, b)
-                np.exp(work.kernel[a:b], out=work.kernel[a:b])
-
-            run(gradient)
+            run(partial(_residual, *mine, *theirs, work.matching, work.residual))
+            run(partial(_scaled_gradient, (*mine, *theirs), work, costs, extra, single(push)))
             work.columns[:] = 1.0
             for turn in range(ROUNDS):
-                sums = run(lambda a, b: _row_scales(work.kernel, work.columns, work.rows, a, b))
+                sums = run(partial(_row_scales, work.kernel, work.columns, work.rows))
                 if turn < ROUNDS - 1:
                     total = np.add.reduce(sums, axis=0)
                     np.divide(1.0, np.maximum(total, 1e-30), out=work.columns)
                     if n < m:
                         np.minimum(work.columns, 1.0, out=work.columns)
             share = single(max(STEP, 2.0 / (count + 2)))
-            run(lambda a, b, share=share: _step(work.matching, work.kernel, work.rows, work.columns, share, a, b))
+            run(partial(_step, work.matching, work.kernel, work.rows, work.columns, share))
     return work.matching
+
+
+def _scaled_gradient(
+    arcs: Any, work: Work, costs: Floats, extra: Floats, push: Any, first: int, last: int
+) -> None:
+    """Write rows of exp(-(G - min G) / temperature)."""
+    _gradient(*arcs, work.matching, work.residual, costs, extra, push, work.kernel, first, last)
+    np.exp(work.kernel[first:last], out=work.kernel[first:last])
 
 
 def feature_costs(small: Network, large: Network, label_cost: float) -> Floats:
@@ -136,7 +140,7 @@ def _scaled(small: Network, large: Network) -> tuple[Any, Any]:
 
 
 @contextmanager
-def _blocks(n_rows: int, n_jobs: int) -> Iterator[Callable[[Callable[[int, int], Any]], list[Any]]]:
+def _blocks(n_rows: int, n_jobs: int) -> Iterator[Callable[[Callable[..., Any]], list[Any]]]:
     """Run a function on fixed blocks of rows, in threads where there are several of both."""
     bounds = [(a, min(a + BLOCK, n_rows)) for a in range(0, n_rows, BLOCK)]
     if n_jobs == 1 or len(bounds) < 2:
@@ -164,7 +168,7 @@ def _residual(sa, ha, wa, sb, hb, wb, p, e, first, last):  # type: ignore[no-unt
 
 
 @vectorised
-def _gradient(sa, ha, wa, sb, hb, wb, p, e, costs, extra, push, scale, k, first, last):  # type: ignore[no-untyped-def]
+def _gradient(sa, ha, wa, sb, hb, wb, p, e, costs, extra, push, k, first, last):  # type: ignore[no-untyped-def]
     """Write rows of -(G - min G) / temperature; G = A E - E B + D - lambda P."""
     m = p.shape[1]
     for i in range(first, last):
@@ -185,7 +189,7 @@ def _gradient(sa, ha, wa, sb, hb, wb, p, e, costs, extra, push, scale, k, first,
         for j in range(m):
             least = min(least, row[j])
         for j in range(m):
-            row[j] = max(scale * (least - row[j]), np.float32(-80.0))
+            row[j] = max(SHARPNESS * (least - row[j]), np.float32(-80.0))
 
 
 @vectorised

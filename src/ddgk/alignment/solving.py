@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
@@ -25,7 +26,7 @@ CHUNK = 1 << 20  # search steps between two looks at the clock
 TEMPERATURES = (0.3, 0.05)  # of the search, in edges
 SMALL_TEMPERATURES = (0.6, 0.1)  # where restarts are affordable, and so is more search
 SMALL_FACTOR = 4  # so many times the search steps, likewise
-RESTART_ENTRIES = 300_000  # pairs of nodes that another restart is worth
+RESTART_ENTRIES = 200_000  # pairs of nodes that another restart is worth
 PATIENCE = 3  # restarts without improvement that end the search
 NOISE = (0.5, 0.25, 1.0)  # standard deviations of random costs, restart by restart
 IMPOSSIBLE = 1e3  # the cost of a pair that labels="strict" excludes, in edges
@@ -98,7 +99,9 @@ def solve(
         for count in range(1, rounds + 1):
             budget.doing = f"restart {count} of at most {rounds}"
             partners = _start(small, large, scoring, options, budget, (seed, count), n_jobs, groups)
-            partners = _search(small, large, scoring, partners, options, budget, bound, (seed, count))
+            partners = _search(
+                small, large, scoring, partners, options, budget, bound, (seed, count)
+            )
             value = total_worth(small, large, partners, scoring)
             idle = 0 if value > worth + 1e-9 else idle + 1
             if value > worth + 1e-9:
@@ -140,7 +143,7 @@ def _start(
     # A third of the restarts leaves groups out, since groups may mislead.
     regroup = None if groups is None or stream[1] % 3 == 0 else _regrouping(*groups)
     soft = relax(small, large, costs, options.iterations, budget.go_on, n_jobs, regroup)
-    return linear_sum_assignment(soft, maximize=True)[1].astype(np.int64)
+    return np.asarray(linear_sum_assignment(soft, maximize=True)[1], dtype=np.int64)
 
 
 def _regrouping(mine: Integers, theirs: Integers) -> Callable[[Any], Any]:
@@ -173,7 +176,7 @@ def _search(
     state = np.uint64(scramble(np.array([stream[0] * 4096 + stream[1]], dtype=np.uint64))[0])
     best, worth = partners, total_worth(small, large, partners, scoring)
     bounds = [*range(0, steps, CHUNK), steps]
-    for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+    for first, last in pairwise(bounds):
         if worth >= bound - 1e-9 or not budget.go_on():
             break
         pair = hot * (cold / hot) ** (first / steps), hot * (cold / hot) ** (last / steps)

@@ -26,7 +26,7 @@ EPSILON = 3.0  # how much farther than the nearest a candidate may be that is lo
 FIRST, LAST = 0.5, 4.0  # inverse temperatures
 ROUNDS = 2  # of balancing columns and rows
 POLISH = 60  # rounds at most in which only matched neighbours vote
-FEATURES = 0.25  # weight of features beside votes
+FEATURES = 0.25  # weight of features against votes
 SETTLED = 0.999  # share of nodes that stay with their first choice when annealing may end
 
 
@@ -137,13 +137,11 @@ def _settled(partners: Integers, width: int) -> Rows:
 
 
 @compiled
-def count_triangles(starts: Integers, heads: Integers) -> Integers:
-    """Count the triangles at every node, (n,), each at its node of least degree."""
+def count_triangles(starts: Integers, heads: Integers, ranks: Integers) -> Integers:
+    """Count the triangles at every node, (n,), each at its node of least rank (by degree)."""
     n_nodes = len(starts) - 1
     found = np.zeros(n_nodes, dtype=np.int64)
     seen = np.full(n_nodes, -1, dtype=np.int64)
-    ranks = np.empty(n_nodes, dtype=np.int64)
-    ranks[np.argsort(np.diff(starts), kind="mergesort")] = np.arange(n_nodes)
     for node in range(n_nodes):
         for arc in range(starts[node], starts[node + 1]):
             if ranks[heads[arc]] > ranks[node]:

@@ -55,6 +55,7 @@ class InputOptions:
     node_labels: str | None = None
     edge_labels: str | None = None
     edges: str | None = None
+    arcs: str | None = None
     smiles: str | None = None
     directed: str | None = None
     self_loops: str | None = None
@@ -74,7 +75,7 @@ class InputOptions:
 
     def keywords(self) -> dict[str, Any]:
         """Return the arguments of `read_graphs`."""
-        keys = ("node_labels", "edge_labels", "edges", "smiles")
+        keys = ("node_labels", "edge_labels", "edges", "arcs", "smiles")
         given = asdict(self)
         return {key: given[key] for key in keys} | {"policies": self.policies}
 
@@ -128,6 +129,7 @@ def read_graphs(
     node_labels: str | None = None,
     edge_labels: str | None = None,
     edges: str | None = None,
+    arcs: str | None = None,
     smiles: str | None = None,
     policies: Policies | None = None,
     quiet: bool = False,
@@ -142,6 +144,7 @@ def read_graphs(
         "node_labels": node_labels,
         "edge_labels": edge_labels,
         "edges": edges,
+        "arcs": arcs,
         "smiles": smiles,
     }
     given: dict[str, Any] = {name: key for name, key in keys.items() if key is not None}
@@ -191,6 +194,7 @@ def _options() -> dict[str, Any]:
         "node_labels": ("KEY", "The key of node labels in .gml, .graphml, .gexf and .json files."),
         "edge_labels": ("KEY", "The key of edge labels in those files, or a table's column."),
         "edges": ("FROM,TO", "The two columns of an edge list."),
+        "arcs": ("FROM,TO", "The two columns of a directed edge list."),
         "smiles": ("COLUMN", "The column of SMILES in a table."),
     }
     found: dict[str, Any] = {

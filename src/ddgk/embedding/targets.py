@@ -14,7 +14,7 @@ import numpy as np
 
 from ddgk.embedding.embedder import Embedder
 from ddgk.embedding.plan import plan_tiles
-from ddgk.errors import GraphError, RunError
+from ddgk.errors import GraphError, RunError, shown
 from ddgk.graphs.graph import Graph, describe
 from ddgk.store.files import Folder
 from ddgk.store.manifest import NAME as MANIFEST
@@ -175,8 +175,9 @@ def _restore(run: Run, lost: Lost) -> None:
 
 
 def _not_among(run: Run, graph: Graph, place: int) -> str:
+    called = shown(describe(graph.name, place))
     return (
-        f"{run.address} is a run of other graphs: {describe(graph.name, place)} is not among its "
+        f"{run.address} is a run of other graphs: {called} is not among its "
         f"{run.manifest.n_graphs}. Name a new folder; or, to add to the run what it does not have, "
         "pass add=True (--add)"
     )

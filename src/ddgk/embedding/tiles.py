@@ -53,10 +53,8 @@ def compute_rows(
     finite = np.isfinite(found).all(axis=1)
     if not finite.all():
         place = int(np.argmin(finite))
-        raise NonFiniteLossError(
-            f"{describe(graphs[place].name, positions[place])}: its row is not finite; lower the "
-            "learning rate"
-        )
+        called = shown(describe(graphs[place].name, positions[place]))
+        raise NonFiniteLossError(f"{called}: its row is not finite; lower the learning rate")
     return found
 
 
@@ -69,7 +67,7 @@ def _one_row(embedder: Embedder, graph: Graph, position: int) -> NDArray[np.floa
         raise
     except Exception as error:
         raise TileError(
-            f"{describe(graph.name, position)}: {type(error).__name__}: {shown(str(error))}"
+            f"{shown(describe(graph.name, position))}: {type(error).__name__}: {shown(str(error))}"
         ) from error
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numba
@@ -106,6 +107,16 @@ class LocalSource:
     output: tuple[Doubles, Doubles]
     attributes: tuple[Doubles, ...]
     projection: Doubles
+
+    @cached_property
+    def packed(self) -> tuple[Any, ...]:
+        """Return the encoder as arrays of one shape: table, W, b, W_o, b_o."""
+        return _packed(self)
+
+    @cached_property
+    def carried(self) -> tuple[Any, ...]:
+        """Return what source nodes carry, as lists."""
+        return _carried(self)
 
 
 @dataclass(frozen=True)
@@ -246,15 +257,14 @@ def colour(targets: LocalTargets, n_levels: int) -> tuple[Level, ...]:
     hashes = np.zeros(targets.n_nodes, dtype=np.uint64)
     for attribute in targets.attributes:
         hashes = scramble(hashes ^ _hash_rows(attribute.own)) + _hash_rows(attribute.given)
-    directed = targets.into is not targets.out
     levels = []
     for level in range(n_levels + 1):
         _, nodes, ids = np.unique(hashes, return_index=True, return_inverse=True)
         levels.append(Level(ids.reshape(-1).astype(np.int64), nodes.astype(np.int64)))
         if level < n_levels:
             seen = scramble(hashes)
-            sides = ((targets.out, _OUT), (targets.into, _IN))[: 1 + directed]
-            for side, salt in sides:
+            # Both sides also of undirected graphs, whose hashes must not depend on the batch.
+            for side, salt in ((targets.out, _OUT), (targets.into, _IN)):
                 _sum_hashes(hashes, side.starts, side.nodes, _bits(side.weights), salt, seen)
             hashes = scramble(seen)
     return tuple(levels)
@@ -451,11 +461,16 @@ def _attribute_terms(
     terms: Any,
     smoothing: Any,
 ) -> None:
-    """Add both loss terms of every attribute of a node, and their gradients by P and Z."""
-    offsets, kinds, coefficients, values = attributes
+    """Add both loss terms of every attribute of a node, and their gradients by P and Z.
+
+    attributes: offsets of columns, kinds, coefficients, and what source nodes carry as lists: node
+    m has the columns columns[starts[a, m]:starts[a, m + 1]] of attribute a.
+    """
+    offsets, kinds, coefficients, starts, columns, values = attributes
     n_source = len(P)
-    mass = np.empty(values.shape[1], np.float32)
-    slopes = np.empty(values.shape[1], np.float32)
+    mass = np.empty(offsets[-1], np.float32)
+    slopes = np.empty(offsets[-1], np.float32)
+    one = np.float32(1.0)
     for a in range(len(kinds)):
         first, last = offsets[a], offsets[a + 1]
         for reverse in range(2):
@@ -467,52 +482,43 @@ def _attribute_terms(
                 else:
                     empty = empty and not wanted[c] > 0
             term = place + 2 * a + reverse
+            terms[term] = 0
             if empty:
-                terms[term] = 0
                 continue
             for c in range(last - first):
                 mass[c] = 0
-            total = np.float32(1.0)
-            if reverse:
-                # Rows of labels sum to 1 or to 0: what carries nothing infers nothing.
-                total = np.float32(0.0)
-                for m in range(n_source):
-                    for c in range(last - first):
-                        mass[c] += sigmoids[m] * values[m, first + c]
+            total = np.float32(0.0)
+            for m in range(n_source):
+                weight = sigmoids[m] if reverse else P[m]
                 if kinds[a] == REALS:
-                    for m in range(n_source):
-                        total += sigmoids[m]
-                else:
-                    for c in range(last - first):
-                        total += mass[c]
-            else:
-                for m in range(n_source):
-                    for c in range(last - first):
-                        mass[c] += P[m] * values[m, first + c]
+                    total += weight
+                for k in range(starts[a, m], starts[a, m + 1]):
+                    mass[columns[k]] += weight * values[k]
+                    if kinds[a] == LABELS:
+                        total += weight * values[k]
+            total = total if reverse else one
             if kinds[a] == REALS:
-                terms[term] = _squared_error(wanted, mass, total, slopes)
+                terms[term] = _squared_error(wanted, mass, total, slopes[: last - first])
             else:
-                terms[term] = _cross_entropy(wanted, mass, total, smoothing, slopes)
+                terms[term] = _cross_entropy(wanted, mass, total, smoothing, slopes[: last - first])
             coefficient = coefficients[a]
-            if not reverse:
-                for m in range(n_source):
-                    slope = np.float32(0.0)
-                    for c in range(last - first):
-                        slope += slopes[c] * values[m, first + c]
-                    gP[m] += coefficient * slope
-            elif total > 0:
-                mean = np.float32(0.0)
-                for c in range(last - first):
-                    mean += slopes[c] * mass[c] / total
-                for m in range(n_source):
-                    slope = np.float32(0.0)
-                    weight = np.float32(1.0 if kinds[a] == REALS else 0.0)
-                    for c in range(last - first):
-                        slope += slopes[c] * values[m, first + c]
-                        if kinds[a] == LABELS:
-                            weight += values[m, first + c]
+            if reverse and total <= 0:
+                continue
+            mean = np.float32(0.0)
+            for c in range(last - first):
+                mean += slopes[c] * mass[c] / total
+            for m in range(n_source):
+                slope = np.float32(0.0)
+                weight = np.float32(1.0 if kinds[a] == REALS else 0.0)
+                for k in range(starts[a, m], starts[a, m + 1]):
+                    slope += slopes[columns[k]] * values[k]
+                    if kinds[a] == LABELS:
+                        weight += values[k]
+                if reverse:
                     change = (slope - weight * mean) / total
-                    gZ[m] += coefficient * change * sigmoids[m] * (np.float32(1.0) - sigmoids[m])
+                    gZ[m] += coefficient * change * sigmoids[m] * (one - sigmoids[m])
+                else:
+                    gP[m] += coefficient * slope
 
 
 @numba.njit(**_OPTIONS)
@@ -731,17 +737,22 @@ def train_local(
         return own
 
     # Views are added in the order of the sources, a few at a time: rounding and memory are fixed.
-    with ThreadPoolExecutor(max(1, n_threads)) as pool:
-        for first in range(0, len(sources), max(1, n_threads)):
-            group = range(first, min(len(sources), first + max(1, n_threads)))
-            for own in pool.map(work, group):
-                for view, part in zip(views, own, strict=True):
-                    view += part
+    for first in range(0, len(sources), max(1, n_threads)):
+        group = range(first, min(len(sources), first + max(1, n_threads)))
+        for own in _in_threads(work, group):
+            for view, part in zip(views, own, strict=True):
+                view += part
     return LocalOutcome(terms, levels, tuple(views))
 
 
+def _in_threads(work: Any, items: Sequence[int]) -> Any:
+    if len(items) == 1:
+        return map(work, items)
+    with ThreadPoolExecutor(len(items)) as pool:
+        return list(pool.map(work, items))
+
+
 def _packed(source: LocalSource) -> tuple[Any, ...]:
-    """Return the encoder as arrays of one shape: table, W, b, W_o, b_o."""
     width = source.hidden[0][0].shape[1]
     rows = max(source.table.shape[1], width)
     weights = np.zeros((len(source.hidden), rows, width), np.float32)
@@ -759,16 +770,28 @@ def _packed(source: LocalSource) -> tuple[Any, ...]:
     )
 
 
+def _carried(source: LocalSource) -> tuple[Any, ...]:
+    """List what source nodes carry: starts, (n_attributes, n_s + 1), columns and values."""
+    starts = np.zeros((len(source.attributes), len(source.table) + 1), np.int64)
+    columns, values = [np.zeros(0, np.int64)], [np.zeros(0)]
+    size = 0
+    for a, rows in enumerate(source.attributes):
+        nodes, where = np.nonzero(rows)
+        starts[a] = size + np.searchsorted(nodes, np.arange(len(rows) + 1))
+        columns.append(where)
+        values.append(rows[nodes, where])
+        size += len(nodes)
+    return starts, np.concatenate(columns), np.concatenate(values).astype(np.float32)
+
+
 def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTraining) -> Any:
     """Yield, for every checkpoint, the next A (None after the last), loss terms and R."""
-    encoder = _packed(source)
+    encoder = source.packed
     n_source = len(source.table)
     depth, width = encoder[2].shape
-    empty = np.zeros((n_source, 0))
-    values = np.ascontiguousarray(np.hstack([empty, *source.attributes]), dtype=np.float32)
     coefficients = np.array(training.coefficients, dtype=np.float32)
-    attributes = (prepared.offsets, prepared.kinds, coefficients, values)
-    projection = np.ascontiguousarray(source.projection, dtype=np.float32)
+    attributes = (prepared.offsets, prepared.kinds, coefficients, *source.carried)
+    projection = source.projection.astype(np.float32)
     n_terms = len(STRUCTURE_TERMS) + 2 * len(prepared.kinds)
     levels = prepared.levels
     A = np.zeros((1, n_source), np.float32)
@@ -820,7 +843,7 @@ def explain_local(
         terms.append(losses[prepared.levels[step + 1].ids].T)
         if moved is not None:
             A, rows = moved, prepared.levels[step + 1].ids
-    encoder = _packed(source)
+    encoder = source.packed
     P, Z = np.empty_like(A), np.empty_like(A)
     _forward(A, *encoder, P, np.empty((len(A), *encoder[2].shape), np.float32), Z)
     tails = np.repeat(np.arange(targets.n_nodes), np.diff(targets.out.starts))

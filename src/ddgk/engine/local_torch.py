@@ -65,7 +65,7 @@ def train_local_torch(
             by_arc = by_arc + torch.xlogy(weights, weights) + torch.xlogy(1 - weights, 1 - weights)
             edges = torch.zeros_like(A[:, 0]).index_add(0, tails, by_arc)
             terms = [edges, softplus(Z.mean(1)), softplus(P @ background)]
-            loss = sum(term.sum() for term in terms)
+            loss = torch.stack(terms).sum()
             for a, attribute in enumerate(targets.attributes):
                 chances = torch.sigmoid(Z)
                 inferred, mass = P @ carried[a], chances @ carried[a]
@@ -109,7 +109,8 @@ def _encoder(source: LocalSource, tensor: Any) -> Any:
         layer = attention @ table
         for matrix, shift in hidden:
             layer = torch.tanh(layer @ matrix + shift)
-        return layer @ output + bias
+        scores: Tensor = layer @ output + bias
+        return scores
 
     return encode
 

@@ -157,17 +157,20 @@ def _smiles_column(header: list[str], options: Options, where: str) -> int | Non
     if options.smiles is not None:
         return _column(header, options.smiles, where)
     folded = [field.casefold() for field in header]
-    return folded.index("smiles") if "smiles" in folded and options.edges is None else None
+    return (
+        folded.index("smiles")
+        if "smiles" in folded and not (options.edges or options.arcs)
+        else None
+    )
 
 
 def _known_ends(header: list[str], options: Options, where: str) -> tuple[int, int] | None:
     """Return the places of the two columns of an edge list, if the header names them."""
-    if options.edges is not None:
-        ends = [part.strip() for part in options.edges.split(",")]
+    named = options.edges if options.arcs is None else options.arcs
+    if named is not None:
+        ends = [part.strip() for part in named.split(",")]
         if len(ends) != 2:
-            raise DatasetError(
-                f"edges must name two columns, such as FROM,TO, not {options.edges!r}"
-            )
+            raise DatasetError(f"edges must name two columns, such as FROM,TO, not {named!r}")
         return _column(header, ends[0], where), _column(header, ends[1], where)
     folded = [field.casefold() for field in header]
     for u, v in ENDS:
@@ -234,11 +237,18 @@ def _edges_by_name(
             np.array(places, dtype=np.int64).reshape(-1, 2),
             labels=None if label is None else _as_integers(labels),
             weights=None if weight is None else weights,
+            listing="directed" if _is_directed(header, ends, options) else "once",
         ),
         policies=options.policies,
         name=name,
         node_names=list(numbers),
     )
+
+
+def _is_directed(header: list[str], ends: tuple[int, int], options: Options) -> bool:
+    """Tell whether the columns of an edge list are those of a directed one."""
+    called = tuple(header[end].casefold() for end in ends)
+    return options.arcs is not None or (options.edges is None and called == ("tail", "head"))
 
 
 def _edges_by_place(lines: list[Line], where: str, name: str, options: Options) -> Graph:

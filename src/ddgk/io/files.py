@@ -32,6 +32,7 @@ def read(
     edge_attributes: str | None = "attributes",
     edge_weights: str | None = "weight",
     edges: str | None = None,
+    arcs: str | None = None,
     smiles: str | None = None,
     policies: Policies | None = None,
     max_bytes: int | None = None,
@@ -52,6 +53,8 @@ def read(
         name columns of tables. In GML `label` is the name of a node, never its label.
     edges : str, optional
         The two columns of an edge list, as "FROM,TO", where the header is not a usual one.
+    arcs : str, optional
+        The same for a directed edge list; columns called tail and head need no such word.
     smiles : str, optional
         The column of SMILES in a table; one that is called smiles is found without.
     policies : Policies, optional
@@ -100,6 +103,7 @@ def read(
         edge_weights,
         chosen_policies(policies),
         edges,
+        arcs,
         smiles,
     )
     tu_bytes = MAX_BYTES if max_bytes is None else max_bytes

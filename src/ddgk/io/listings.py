@@ -73,7 +73,7 @@ def read_pajek(data: bytes, where: str, name: str, options: Options) -> list[Gra
 def read_graph6(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
     r"""graph6 or sparse6: one graph per line.
 
-    >>> [graph.n_edges for graph in read_graph6(b"Bw\\nA_\\n", "toy.g6", "toy", Options())]
+    >>> [graph.n_edges for graph in read_graph6(b"Bw\nA_\n", "toy.g6", "toy", Options())]
     [3, 1]
     """
     import networkx

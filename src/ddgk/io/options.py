@@ -18,9 +18,9 @@ class Options:
     """Parameters of `read`, for one file, and a list of what the reader leaves out.
 
     node_labels, edge_labels, node_attributes, edge_attributes, edge_weights: keys, as in
-    `from_networkx`; in tables the names of columns. edges: names of the two columns of an edge
-    list, "FROM,TO". smiles: the name of a column of SMILES. skipped, notes: filled by readers, see
-    `ReadReport`.
+    `from_networkx`; in tables the names of columns. edges, arcs: names of the two columns of an
+    undirected or directed edge list, "FROM,TO". smiles: the name of a column of SMILES. skipped,
+    notes: filled by readers, see `ReadReport`.
     """
 
     node_labels: str | None = "label"
@@ -30,6 +30,7 @@ class Options:
     edge_weights: str | None = "weight"
     policies: Policies = DEFAULT
     edges: str | None = None
+    arcs: str | None = None
     smiles: str | None = None
     skipped: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)

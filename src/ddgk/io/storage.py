@@ -131,7 +131,7 @@ def check_hash(path: Path, sha256: str | None) -> None:
 
 @contextmanager
 def new_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary path next to `target`; what is there at the end takes its place, hash noted.
+    """Yield a temporary path next to `target`; at the end it takes its place, with its hash noted.
 
     If the block fails, nothing of it remains and `target` stays as it was.
     """

@@ -153,9 +153,9 @@ class LocalFolder:
         path = self.path / name
         if not self.has(name):
             raise FileNotFoundError(2, "No such file", str(path))
-        with open(path, "rb") as file:
-            content = file.read() if limit is None else file.read(limit + 1)
-        return _checked_length(path, content, limit)
+        if limit is not None and path.stat().st_size > limit:
+            raise RunError(f"{path} has more than {limit} bytes, which no such file of a run has")
+        return path.read_bytes()
 
     def write(self, name: str, content: bytes) -> None:
         """Write a file atomically; it is on the disk when this returns."""
@@ -218,12 +218,6 @@ def naming_odd_files(path: Path) -> Iterator[None]:
     except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
         culprit = Path(error.filename or path)
         raise _odd(culprit if os.path.lexists(culprit) else path) from error
-
-
-def _checked_length(path: object, content: bytes, limit: int | None) -> bytes:
-    if limit is not None and len(content) > limit:
-        raise RunError(f"{path} has more than {limit} bytes, which no such file of a run has")
-    return content
 
 
 def open_folder(where: str | os.PathLike[str]) -> Folder:

@@ -116,7 +116,7 @@ def graphs_from_tensors(tensors: Mapping[str, NDArray[Any]], *, prefix: str = ""
     }
     for name in FLAGS:
         if name in arrays:
-            columns[name] = [bool(flag) for flag in arrays[name].tolist()]
+            columns[name] = _counts(arrays, name).astype(bool).tolist()
     for name, owner in LABELS.items():
         if name in arrays:
             columns[name] = _labels(arrays, name, counts[owner])
@@ -154,9 +154,9 @@ def names_from_array(text: NDArray[Any], count: int) -> list[str | None]:
     return _listed(text, count)
 
 
-def _counts(arrays: Arrays, name: str) -> NDArray[np.int64]:
+def _counts(arrays: Arrays, name: str, least: int = 0) -> NDArray[np.int64]:
     found = arrays[name]
-    if found.ndim != 1 or found.dtype.kind != "i" or (found < 0).any():
+    if found.ndim != 1 or found.dtype.kind not in "iub" or (found < least).any():
         raise ValueError(f"its array {name!r} holds no counts")
     return found.astype(np.int64)
 
@@ -173,10 +173,8 @@ def _labels(
     arrays: Arrays, name: str, counts: NDArray[np.int64]
 ) -> list[tuple[Hashable, ...] | None]:
     alphabet = [label_from_json(label) for label in _listed(arrays[f"{name}.alphabet"])]
-    carried = arrays[f"{name}.carried"].astype(bool)
-    parts = _cut(arrays[name], np.where(carried, counts, 0))
-    if any((part < 0).any() for part in parts):
-        raise ValueError(f"its {name} have negative codes")
+    carried = _counts(arrays, f"{name}.carried").astype(bool)
+    parts = _cut(_counts(arrays, name), np.where(carried, counts, 0))
     return [
         tuple(alphabet[code] for code in part.tolist()) if known else None
         for part, known in zip(parts, carried.tolist(), strict=True)
@@ -184,7 +182,7 @@ def _labels(
 
 
 def _numbers(arrays: Arrays, name: str, counts: NDArray[np.int64]) -> list[NDArray[Any] | None]:
-    width = arrays[f"{name}.width"].astype(np.int64)
+    width = _counts(arrays, f"{name}.width", -1)
     values = arrays[name]
     if values.dtype != np.float64 or values.ndim != 1 or (width > WIDEST).any():
         raise ValueError(f"its {name} are {values.dtype} of shape {values.shape}")

@@ -107,6 +107,8 @@ def read_manifest(folder: Folder) -> Manifest | None:
 def _manifest(values: dict[str, Any]) -> Manifest:
     texts = {name: values[name] for name in ("run", "created", "identity", "engine", "model")}
     versions, columns = values["versions"], values["columns"]
+    if not isinstance(values["batches"], list) or not values["batches"]:
+        raise ValueError("it lists no graphs")
     batches = tuple(
         Batch(_count(batch["n_graphs"]), _count(batch["n_tiles"]), batch["sha256"])
         for batch in values["batches"]

@@ -100,8 +100,6 @@ def _content(where: str) -> bytes:
     # Opening a pipe would wait for a writer.
     if not os.path.isfile(where):
         raise ModelNotFoundError(f"there is no model file {shown(where)!r}")
-    with open(where, "rb") as file:
-        content = file.read(MOST_BYTES + 1)
-    if len(content) > MOST_BYTES:
+    if os.path.getsize(where) > MOST_BYTES:
         raise ValueError(f"it has more than {MOST_BYTES} bytes")
-    return content
+    return Path(where).read_bytes()

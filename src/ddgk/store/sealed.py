@@ -105,7 +105,7 @@ def checksum(context: str, described: Any, arrays: Mapping[str, NDArray[Any]]) -
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         content.update(f"{canonical([name, array.dtype.str, array.shape])}\n".encode())
-        content.update(array.reshape(-1).view(np.uint8))
+        content.update(array.reshape(-1).view(np.uint8).data)
     return content.hexdigest()
 
 
@@ -196,7 +196,8 @@ def unseal_json(kind: str, file: bytes) -> dict[str, Any]:
 
 def check_format(described: Any, kind: str) -> None:
     """Raise ValueError for a description of another kind of file, or of a newer format."""
-    if not isinstance(described, dict) or described.get("kind") != kind:
+    whole = isinstance(described, dict) and "content" in described
+    if not whole or described.get("kind") != kind:
         raise ValueError(f"it is not a ddgk {kind}")
     number = described.get("format")
     if type(number) is not int or number < 1:

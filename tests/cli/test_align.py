@@ -109,7 +109,9 @@ def test_labels_can_be_strict(run, fails):
     pair = ("molecules.json:0", "molecules.json:1")
     said = run("align", *pair, "--labels", "strict", "--connected").stdout
     assert "without a partner" in said
-    assert "must be one of soft, strict, ignore" in fails("align", *pair, "--labels", "loose", code=2)
+    assert "must be one of soft, strict, ignore" in fails(
+        "align", *pair, "--labels", "loose", code=2
+    )
     assert "--max-seconds must be" in fails("align", *pair, "--max-seconds", -1)
 
 

@@ -55,6 +55,12 @@ def test_the_preset_and_its_changes_arrive(run, molecules):
     assert np.load("x.npy").dtype == np.float64
 
 
+def test_a_field_that_needs_torch_says_so(run, rings):
+    pytest.importorskip("torch", reason="the torch engine needs torch")
+    words = ("embed", rings, "-o", "x.npy", *QUICK, "--set", "encoder_weight_decay=0.1")
+    assert "torch engine only" in run(*words).stderr
+
+
 def test_a_saved_model_embeds_the_same_and_other_graphs(run, rings):
     run("embed", rings, "-o", "x.npy", "--save-model", "x.ddgk", *QUICK)
     run("embed", rings, "-o", "y.npy", "--model", "x.ddgk")

@@ -1,3 +1,4 @@
+import os
 import re
 import signal
 import subprocess
@@ -69,6 +70,21 @@ def test_every_example_is_understood():
         name = name if name in COMMANDS else " ".join(["ddgk", words[0]])
         own = words[len(name.split()) - 1 :]
         COMMANDS[name].make_context(name, own, obj={})
+
+
+def test_completion_knows_commands_and_choices():
+    code = "import sys; sys.argv = ['ddgk']; from ddgk.cli import main; main()"
+
+    def completed(*words):
+        given = {"_DDGK_COMPLETE": "complete_bash", "COMP_WORDS": " ".join(words)}
+        given["COMP_CWORD"] = str(len(words) - 1)
+        return subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | given, capture_output=True, text=True
+        ).stdout.split()
+
+    assert completed("ddgk", "em") == ["embed"]
+    assert completed("ddgk", "embed", "--preset", "pa") == ["paper"]
+    assert completed("ddgk", "embed", "--weights", "r") == ["rank"]
 
 
 def test_version(run):

@@ -12,7 +12,7 @@ from ddgk.cli import inputs, options
 from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.cli.matches import FIGURES, SUFFIXES, show, show_many, write, write_many
 from ddgk.cli.outputs import check_output
-from ddgk.errors import DatasetError, ParameterError
+from ddgk.errors import DatasetError
 
 MOST_PAIRS = 1_000_000
 
@@ -91,7 +91,9 @@ def align(
     named = _named_pairs(target, source, pairs)
     if any(path.suffix.lower() in FIGURES for path in files):
         if pairs is not None:
-            raise ParameterError("a figure shows one pair; with --pairs give .csv or .json files")
+            raise typer.BadParameter(
+                "a figure shows one pair; with --pairs give .csv or .json files"
+            )
         # A missing library should be said before the work, not after it.
         from ddgk.plots.canvas import style
 
@@ -132,10 +134,10 @@ def _named_pairs(
     """Return the pairs that are asked for, by the names of their graphs."""
     if pairs is None:
         if target is None or source is None:
-            raise ParameterError("give two graphs, A and B, or --pairs FILE.csv")
+            raise typer.BadParameter("give two graphs, A and B, or --pairs FILE.csv")
         return [(target, source)]
     if target is not None:
-        raise ParameterError("give either A and B or --pairs, not both")
+        raise typer.BadParameter("give either A and B or --pairs, not both")
     try:
         with pairs.open(newline="", encoding="utf-8") as lines:
             rows = [row for row in csv.reader(lines) if row]

@@ -260,6 +260,8 @@ def _new_estimator(
         config=config,
         random_state=seed or 0,
     )
+    if config.torch_reason and execution["engine"] == "auto" and execution["verbose"]:
+        typer.echo(f"note: {config.torch_reason}, which is slower", err=True)
     return estimator.set_params(**execution)
 
 

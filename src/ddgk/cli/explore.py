@@ -85,19 +85,23 @@ def explore(
         from ddgk.explorer.server import check_address
 
         check_address(host, token)
+    from ddgk.embedding import progress
     from ddgk.explorer.atlas import make_atlas
     from ddgk.explorer.page import write_page
 
     dataset = read_graphs(graphs, **given.keywords(), quiet=quiet)
-    atlas = make_atlas(
-        dataset.graphs,
-        title=dataset.name or graphs,
-        model=fitted_model(model, dataset.graphs, seed=seed, jobs=jobs, quiet=quiet),
-        classes=None if dataset.classes is None else dataset.classes.tolist(),
-        projection=projection,
-        random_state=seed,
-        n_jobs=jobs,
-    )
+    fitted = fitted_model(model, dataset.graphs, seed=seed, jobs=jobs, quiet=quiet)
+    with progress("Mapping", len(dataset.graphs), "graphs", not quiet, patience=2.0) as advance:
+        atlas = make_atlas(
+            dataset.graphs,
+            title=dataset.name or graphs,
+            model=fitted,
+            classes=None if dataset.classes is None else dataset.classes.tolist(),
+            projection=projection,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+        advance(len(dataset.graphs))
     if out is not None:
         write_page(atlas, out, n_aligned=aligned)
         if not quiet:

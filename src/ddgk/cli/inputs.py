@@ -224,6 +224,7 @@ def _choice(name: str) -> Any:
         metavar="|".join(allowed),
         help=HELP[name],
         callback=check,
+        autocompletion=lambda incomplete: [w for w in allowed if w.startswith(incomplete)],
         show_default=allowed[0],
         rich_help_panel=PANEL,
     )

@@ -46,6 +46,7 @@ def choice(name: str, text: str, *, default: str | None = None, panel: str | Non
         metavar="|".join(allowed),
         help=text,
         callback=check,
+        autocompletion=lambda incomplete: [w for w in allowed if w.startswith(incomplete)],
         show_default=False if default is None else default,
         rich_help_panel=panel,
     )

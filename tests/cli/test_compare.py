@@ -1,0 +1,70 @@
+import csv
+
+import pytest
+
+QUICK = ("--set", "encoder_epochs=3")
+
+
+@pytest.fixture
+def model(run, rings):
+    """A model that `ddgk embed` saved."""
+    run("embed", rings, "-o", "x.npy", "--save-model", "rings.ddgk", *QUICK, "-q")
+    return "rings.ddgk"
+
+
+def rows(name):
+    with open(name, newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_from_a_folder_to_tables_in_one_command(run, fails, rings, model):
+    result = run("compare", rings, "-o", "found", "--model", model, "--neighbors", 2)
+    assert "4 graphs" in result.stdout
+    assert "clusters" in result.stdout
+    assert len(rows("found/neighbors.csv")) == 1 + 4 * 2
+    assert "exists" in fails("compare", rings, "-o", "found")
+    again = run("compare", rings, "-o", "found", "--force", "-q", "--model", model)
+    assert again.output == ""
+    assert "is a file" in fails("compare", rings, "-o", "found/report.txt")
+
+
+def test_without_a_model_one_is_fitted(run, fails, rings):
+    assert "2 clusters, as asked" in run("compare", rings, "--clusters", 2).stdout
+    assert "at least 2 graphs" in fails("compare", f"{rings}:0")
+    assert "--clusters" in fails("compare", rings, "--clusters", 9)
+
+
+def test_options_for_input_arrive(run, fails, folder):
+    (folder / "graphs").mkdir()
+    for n in (3, 4):
+        text = "".join(f"{i} {i + 1}\n" for i in range(n)) + "0 1\n"
+        (folder / "graphs" / f"{n}.edges").write_text(text)
+    assert "--parallel-edges merge" in fails("compare", "graphs")
+    run("compare", "graphs", "--parallel-edges", "merge")
+
+
+def test_build_and_query_an_index(run, fails, rings, folder, model):
+    words = ("search", "build", rings, "-o", "lib.index", "--model", model)
+    assert "4 graphs" in run(*words).stdout
+    assert "exists" in fails(*words)
+    query = ("search", "query", "lib.index", "rings/ring-6.edges")
+    assert "ring-6" in run(*query, "-k", 2, "-o", "hits.csv").stdout
+    assert rows("hits.csv")[1][2] == "ring-6"
+    assert "shared part 100%" in run(*query, "-k", 1, "--rerank", 2).stdout
+    (folder / "bad.index").write_bytes(b"DDGKIDX1" + b"\0" * 100)
+    assert "damaged" in fails("search", "query", "bad.index", "rings/ring-6.edges")
+
+
+def test_explore_writes_one_page(run, rings, folder, model):
+    words = ("-o", "map.html", "--projection", "pca", "--aligned", 1, "--model", model)
+    assert "4 graphs" in run("explore", rings, *words).stdout
+    page = (folder / "map.html").read_text()
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
+    assert "https://" not in page
+
+
+def test_explore_needs_somewhere_to_go(fails, rings):
+    assert "-o map.html, or pass --serve" in fails("explore", rings, code=2)
+    assert "must be one of auto, umap, pca" in fails("explore", rings, "--projection", "x", code=2)
+    said = fails("explore", rings, "--serve", "--host", "0.0.0.0")
+    assert "needs a token" in said

@@ -97,9 +97,9 @@ def test_a_list_of_pairs(run, fails, folder):
     assert [row["n_kept_edges"] for row in rows] == ["3", "6"]
     whole = json.loads((folder / "all.json").read_text())
     assert [len(found["matching"]) for found in whole] == [4, 6]
-    assert "not both" in fails("align", "rings:0", "rings:1", "--pairs", "pairs.csv")
-    assert "give two graphs" in fails("align", "rings:0")
-    assert "one pair" in fails("align", "--pairs", "pairs.csv", "-o", "x.svg")
+    assert "not both" in fails("align", "rings:0", "rings:1", "--pairs", "pairs.csv", code=2)
+    assert "give two graphs" in fails("align", "rings:0", code=2)
+    assert "one pair" in fails("align", "--pairs", "pairs.csv", "-o", "x.svg", code=2)
     (folder / "pairs.csv").write_text("rings:0\n")
     assert "pair 1: 1 cells" in fails("align", "--pairs", "pairs.csv")
 

@@ -19,9 +19,10 @@ def test_what_is_missing_comes_with_its_fix(monkeypatch):
 
 
 def test_kernels_of_every_module_are_counted():
-    for modules in doctor.KERNELS.values():
-        for name in modules:
-            assert doctor._kernels(name), name
+    names = doctor._modules()
+    assert {"ddgk.symmetry", "ddgk.engine.local"} <= set(names)
+    assert doctor._kernels("ddgk.symmetry")
+    assert any(name.startswith("ddgk.alignment.") for name in names)
 
 
 def test_hostile_text_of_the_environment_is_escaped(run, monkeypatch):

@@ -26,16 +26,7 @@ EXTRAS = {
     "cluster": (("distributed",), "runs on a Dask cluster"),
     "cloud": (("fsspec",), "runs in a bucket"),
 }
-KERNELS = {
-    "embedding": (
-        "ddgk.symmetry",
-        "ddgk.engine.local",
-        "ddgk.features",
-        "ddgk.engine.fused.encoders",
-    ),
-    "paper presets": ("ddgk.engine.fused.pairs", "ddgk.engine.differences"),
-    "alignment": ("ddgk.alignment.search", "ddgk.alignment.relaxation", "ddgk.alignment.voting"),
-}
+KERNEL = re.compile(r"^@(compiled|entrance)\b", re.MULTILINE)
 VARIABLES = ("DDGK_DATA", "DDGK_CACHE", "DDGK_MIRROR", "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")
 
 
@@ -100,14 +91,24 @@ def _version(package: str) -> str | None:
 
 
 def _compiled() -> list[tuple[str, str]]:
-    """Return how many kernels are on disk, by what they are for; the others compile when used."""
+    """Return how many kernels are on disk, by module; the others compile at their first use."""
     rows, folders = [], set()
-    for what, modules in KERNELS.items():
-        kernels = [kernel for name in modules for kernel in _kernels(name)]
+    for name in _modules():
+        kernels = _kernels(name)
         stored = [kernel for kernel in kernels if _is_stored(kernel)]
         folders |= {str(kernel.stats.cache_path) for kernel in kernels}
-        rows.append((what, f"{len(stored)} of {len(kernels)} stored; others compile at first use"))
+        if kernels:
+            rows.append((name, f"{len(stored)} of {len(kernels)} stored"))
     return [*rows, *(("folder", folder) for folder in sorted(folders))]
+
+
+def _modules() -> list[str]:
+    """Return the names of the modules that have kernels, without importing any."""
+    import ddgk
+
+    root = Path(ddgk.__file__).parent
+    found = [path for path in sorted(root.rglob("*.py")) if KERNEL.search(path.read_text("utf-8"))]
+    return [".".join(("ddgk", *path.relative_to(root).with_suffix("").parts)) for path in found]
 
 
 def _kernels(name: str) -> list[Any]:

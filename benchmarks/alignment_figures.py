@@ -14,12 +14,12 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from ddgk.evaluation.attention import align_barbells, rewire
 from PIL import Image
 
 import ddgk
 from ddgk import plots
 from ddgk.io import karate_club
-from ddgk.evaluation.attention import align_barbells, rewire
 
 RINGS = np.arange(10) // 5
 

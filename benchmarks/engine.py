@@ -33,11 +33,11 @@ from scipy.sparse.csgraph import shortest_path
 
 import ddgk
 from ddgk.config import Config
-from ddgk.io import load
 from ddgk.divergence import GlobalDivergences
 from ddgk.encoder import Encoder
 from ddgk.engine.arrays import EncodedGraph
 from ddgk.engine.fused import FusedEngine
+from ddgk.io import load
 from ddgk.targets import Encoding
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -34,11 +34,12 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would reserve 
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from ddgk.errors import DDGKError
 from fuzzing.guard import Guard, TooSlow
 from fuzzing.runs import write_run
 from fuzzing.specimens import warm_up, write_models
 from fuzzing.targets import TARGETS, Case, check_result, write_case
+
+from ddgk.errors import DDGKError
 
 REPORT_EVERY = 500
 HANG_SECONDS = 30.0

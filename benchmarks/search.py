@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,64 @@ def measure_libraries(n: int, dimension: int, cases: list[str]) -> None:
         print(found.stdout.strip() or found.stderr.strip().splitlines()[-1], flush=True)
 
 
+class KnownVectors:
+    """Stands for a model whose embeddings are known already."""
+
+    def transform(self, graphs: Any) -> Any:
+        """Refuse, since no graph is embedded here."""
+        raise NotImplementedError
+
+    def save(self, path: Path) -> None:
+        """Write nothing of use."""
+        path.write_bytes(b"{}")
+
+
+def measure_index(n: int, dimension: int) -> dict[str, Any]:
+    """Build, save, load and query a GraphIndex; then add and remove a thousand graphs."""
+    from ddgk.graphs import Graph
+    from ddgk.search import GraphIndex
+
+    vectors, queries = make_vectors(n, dimension), make_vectors(QUERIES, dimension, seed=1)
+    truth = exact(vectors, queries, NEIGHBORS)
+    graphs, model = [Graph(1, [])] * n, KnownVectors()
+    found: dict[str, Any] = {"n": n, "dimension": dimension}
+    begun = time.perf_counter()
+    index = GraphIndex.build(
+        model,
+        graphs,
+        names=[f"graph {i}" for i in range(n)],
+        embedding=vectors,
+        keep_graphs=False,
+        n_jobs=2,
+    )
+    found["build_s"] = round(time.perf_counter() - begun, 1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "lib.index"
+        begun = time.perf_counter()
+        index.save(path)
+        found["save_s"] = round(time.perf_counter() - begun, 1)
+        found["file_mb"] = round(path.stat().st_size / 1e6)
+        begun = time.perf_counter()
+        opened = GraphIndex.load(path, model=model)
+        found["load_and_verify_s"] = round(time.perf_counter() - begun, 2)
+        seconds, hits = [], 0
+        for query, expected in zip(queries, truth, strict=True):
+            begun = time.perf_counter()
+            near = [hit.id for hit in opened.query_vector(query, NEIGHBORS)]
+            seconds.append(time.perf_counter() - begun)
+            hits += len(np.intersect1d(near, expected))
+        begun = time.perf_counter()
+        added = opened.add(graphs[:1000], embedding=queries)
+        opened.remove(added[500:])
+        found["add_1000_remove_500_s"] = round(time.perf_counter() - begun, 2)
+        assert opened.query_vector(queries[3], 1)[0].id == added[3]
+        assert opened.query_vector(queries[700], 1)[0].id != added[700]
+    found["recall"] = round(hits / truth.size, 4)
+    found["median_ms"] = round(1000 * float(np.median(seconds)), 2)
+    found["p99_ms"] = round(1000 * float(np.quantile(seconds, 0.99)), 2)
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("libraries", "library", "index"))
@@ -164,7 +223,9 @@ def main() -> None:
     given = parser.parse_args()
     if given.what == "library":
         print(json.dumps(measure_library(given.cases[0], given.n, given.dimension)))
-    elif given.what == "libraries":
+    elif given.what == "index":
+        print(json.dumps(measure_index(given.n, given.dimension)))
+    else:
         measure_libraries(given.n, given.dimension, given.cases or list(CASES))
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.graphs import from_smiles
 from experiments import models
 from experiments.baselines.counting import LabelHistogram
-from ddgk.graphs import from_smiles
 from experiments.data import load_molecules
 
 Array = NDArray[np.float64]

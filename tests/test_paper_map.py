@@ -63,8 +63,8 @@ def test_every_name_on_the_map_exists(row):
 
 def test_the_check_can_fail():
     with pytest.raises(AttributeError):
-        resolve("ddgk.kernel.nothing")
-    assert not has_test("tests/test_kernel.py::test_nothing")
+        resolve("ddgk.kernels.nothing")
+    assert not has_test("tests/test_kernels.py::test_nothing")
     assert not has_test("tests/test_nothing.py")
 
 

@@ -9,14 +9,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from ddgk import DDGK, io
+from ddgk import DDGK
 from specimens import shuffled
 
 
 @pytest.fixture
 def mutag(data_folder, monkeypatch):
     monkeypatch.setenv("DDGK_DATA", str(data_folder))
-    return datasets.load("MUTAG")
+    return io.load("MUTAG")
 
 
 def test_renumbered_molecules_have_the_same_row(mutag):

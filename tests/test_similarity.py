@@ -23,7 +23,9 @@ def test_shares_add_up(model):
     assert sum(first.values()) == pytest.approx(why.shared)
     assert sum(second.values()) == pytest.approx(why.shared)
     degrees = np.bincount(GRAPHS[0].edges.ravel(), minlength=GRAPHS[0].n_nodes)
-    lonely = sum(first[name] for name, d in zip(GRAPHS[0].node_names, degrees, strict=True) if d == 0)
+    lonely = sum(
+        first[name] for name, d in zip(GRAPHS[0].node_names, degrees, strict=True) if d == 0
+    )
     assert sum(why.by_edge()[0].values()) + lonely == pytest.approx(why.shared)
 
 

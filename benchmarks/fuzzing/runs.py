@@ -13,8 +13,8 @@ from unittest.mock import patch
 import numpy as np
 
 from ddgk import Graph
-from ddgk.io import Dataset
 from ddgk.embedding import embed_into
+from ddgk.io import Dataset
 from ddgk.store import load_parts, open_run
 from ddgk.store.sealed import pack, seal_json, unpack, unseal_json
 from degrees import DegreeEmbedder

@@ -12,9 +12,9 @@ from pathlib import Path
 import networkx
 
 from ddgk import Graph
-from ddgk.io import load
 from ddgk.errors import DDGKError
 from ddgk.graphs import Policies, to_networkx
+from ddgk.io import load
 from ddgk.store import save_parts
 from degrees import DegreeEmbedder
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ddgk.io import Dataset, read, read_tu
 from ddgk.graphs import Graph
+from ddgk.io import Dataset, read, read_tu
 from ddgk.store import load_model
 from degrees import DegreeEmbedder
 from fuzzing import specimens

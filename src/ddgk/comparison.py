@@ -86,7 +86,7 @@ class Comparison:
         Mean distance to the nearest neighbours.
     outliers : array of int
         Positions of graphs whose score is more than 3 interquartile ranges above the upper
-        quartile, the farthest first.
+        quartile, and at least twice that quartile; the farthest first.
     clusters : tuple of Cluster
     model : object
         The fitted model.
@@ -273,10 +273,10 @@ def compare(
 ) -> Comparison:
     """Find out how similar graphs are.
 
-    The graphs are embedded; all else follows from Euclidean distances of the embedding. Clusters are
-    a cut of a hierarchical clustering, into the number with the largest mean silhouette [1]_. Above
-    5,000 graphs, k-means groups the graphs first, the tree is that of 1,000 groups, and there is no
-    distance matrix.
+    The graphs are embedded; all else follows from Euclidean distances of the embedding. Clusters
+    are a cut of a hierarchical clustering, into the number with the largest mean silhouette [1]_.
+    Above 5,000 graphs, k-means groups the graphs first, the tree is that of 1,000 groups, and there
+    is no distance matrix.
 
     Parameters
     ----------
@@ -333,8 +333,10 @@ def compare(
     grouping = _cluster(rows, distances, n_clusters, linkage, random_state)
     scores = apart.mean(axis=1)
     low, high = np.quantile(scores, (0.25, 0.75))
-    far = np.flatnonzero(scores > high + OUTLIER_FACTOR * (high - low)) if high > low else []
-    outliers = np.asarray(sorted(far, key=lambda place: (-scores[place], place)), dtype=np.int64)
+    # Evenly spaced graphs have a range near 0; an outlier has at least twice the upper quartile.
+    far = np.flatnonzero(scores > high + OUTLIER_FACTOR * max(high - low, high / 3))
+    far = far if high > 0 else far[:0]
+    outliers = far[np.argsort(-scores[far], kind="stable")]
     return Comparison(
         graphs=collection,
         names=called,

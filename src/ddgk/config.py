@@ -169,7 +169,7 @@ class Config:
     precision: str = "float32"
     view_dimension: int = 48
     bandwidth: float = 0.05
-    divergence_weight: float = 0.25
+    divergence_weight: float = 0.5
     n_anchors: int = 2048
 
     def __post_init__(self) -> None:

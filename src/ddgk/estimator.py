@@ -1,4 +1,4 @@
-"""`DDGK`: graphs in, rows of numbers out; Algorithm 1 of the paper as a scikit-learn transformer."""
+"""`DDGK`: graphs in, rows of numbers out; the paper's Algorithm 1 as a transformer."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class DDGK(Transformer):
     Attributes
     ----------
     sources_ : list of Graph
-        The sources; of graphs of more than 128 nodes, connected parts.
+        The sources; of graphs of more than 64 nodes, connected parts.
     source_indices_ : array of int or None
         Positions of the sources among the fitted graphs; None where graphs were given.
     config_ : Config
@@ -161,9 +161,7 @@ class DDGK(Transformer):
         graphs = as_graphs(X, policies=self.policies)
         seed = self._seed(run)
         execution = self._execution()
-        chosen, indices = choose_sources(
-            graphs, self.sources, self.n_sources, seed, self.policies
-        )
+        chosen, indices = choose_sources(graphs, self.sources, self.n_sources, seed, self.policies)
         kind: Any = LocalModel if config.attention == "local" else GlobalModel
 
         def train() -> LocalModel | GlobalModel:
@@ -469,7 +467,7 @@ class DDGK(Transformer):
         }
 
     def _stored_parameters(self) -> dict[str, Any]:
-        """Return the parameters that a file can hold; the configuration is stored with the model."""
+        """Return the parameters that a file can hold; the configuration is in the model."""
         plain = (str, int, float, bool, type(None))
         given = self.get_params(deep=False)
         given["sources"] = "random"

@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -35,8 +36,8 @@ Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
 RADIUS = 5.0  # bandwidths beyond which two views do not count: e^-12.5 = 4e-6
-MAX_VIEWS = 2048  # nodes of a graph whose views enter the kernel; of larger graphs, a sample
-MAX_ANCHOR_VIEWS, LEAST_ANCHOR_VIEWS = 1 << 16, 32  # of all anchors together; of each at least
+MAX_VIEWS = 1024  # nodes of a graph whose views enter the kernel; of larger graphs, a sample
+MAX_ANCHOR_VIEWS, LEAST_ANCHOR_VIEWS = 1 << 15, 32  # of all anchors together; of each at least
 NEAR = 8  # leading coordinates that decide first whether two views can be close
 SMALLEST_EIGENVALUE = 1e-6  # relative to the largest
 
@@ -101,7 +102,7 @@ def describe_outcome(
         places = (np.arange(max_views) + 0.5) / max_views
         chosen = [
             order[a:b][(places * (b - a)).astype(np.int64)] if b - a > max_views else order[a:b]
-            for a, b in zip(starts, starts[1:], strict=False)
+            for a, b in pairwise(starts)
         ]
         order = np.concatenate(chosen)
     weight = np.where(large, sizes / max_views, 1.0)
@@ -236,6 +237,10 @@ class CompactMap:
     def _owners(self) -> list[tuple[Integers, Integers, Singles]]:
         return [_owners(views, self.anchor_sizes) for views in self.anchors]
 
+    @cached_property
+    def _leading(self) -> list[Singles]:
+        return [np.ascontiguousarray(views.points[:, :NEAR].T) for views in self.anchors]
+
     @property
     def n_features(self) -> int:
         """Number of columns."""
@@ -279,11 +284,13 @@ class CompactMap:
         first = np.zeros((len(columns), len(self.anchor_divergences)))
         _absolute_differences(columns, self.anchor_divergences, first)
         shared = np.zeros_like(first)
-        steps = zip(self.frames, graphs.views, self.anchors, self._owners, strict=True)
-        for frame, views, anchors, owners in steps:
+        steps = zip(
+            self.frames, graphs.views, self.anchors, self._owners, self._leading, strict=True
+        )
+        for frame, views, anchors, owners, leading in steps:
             placed = frame.place(views)
             starts, near, values = _close_pairs(
-                placed.points, anchors.points, np.float32(self.bandwidth)
+                placed.points, anchors.points, leading, np.float32(self.bandwidth)
             )
             _accumulate(
                 (placed.starts, placed.ids, placed.weights),
@@ -446,39 +453,56 @@ def _rotate(points: Any, mean: Any, axes: Any, found: Any) -> None:
 
 
 @numba.njit(**_REASSOCIATE)
-def _squared_distance(a: Any, b: Any, first: int, last: int) -> Any:
+def _squared_distance(a: Any, b: Any, first: int) -> Any:
+    """Squared distance in the coordinates from `first` on."""
     total = np.float32(0.0)
-    for c in range(first, last):
+    for c in range(first, len(a)):
         gap = a[c] - b[c]
         total += gap * gap
     return total
 
 
-@numba.njit(**_REASSOCIATE)
-def _close_pairs(points: Any, anchors: Any, bandwidth: Any) -> Any:
+@numba.njit(**_OPTIONS)
+def _leading_gaps(point: Any, leading: Any, first: int, last: int, gaps: Any) -> None:
+    """Squared distances in the leading coordinates, of many points at once.
+
+    leading: the first coordinates of all points, one row per coordinate.
+    """
+    for q in range(first, last):
+        gap = point[0] - leading[0, q]
+        gaps[q - first] = gap * gap
+    for c in range(1, leading.shape[0]):
+        value = point[c]
+        for q in range(first, last):
+            gap = value - leading[c, q]
+            gaps[q - first] += gap * gap
+
+
+@numba.njit(**_OPTIONS)
+def _close_pairs(points: Any, anchors: Any, leading: Any, bandwidth: Any) -> Any:
     """For every point the anchor points within the radius and their kernel values, as lists.
 
-    anchors: ascending in the first coordinate. A point's list does not depend on other points.
+    anchors: ascending in the first coordinate; leading: their first coordinates, transposed. A
+    point's list does not depend on other points.
     """
     radius = np.float32(RADIUS) * bandwidth
     limit = radius * radius
     scale = np.float32(-0.5) / (bandwidth * bandwidth)
-    n_columns = points.shape[1]
-    near = min(NEAR, n_columns)
     starts = np.zeros(len(points) + 1, np.int64)
     room = 4 * len(points) + 1024
     found = np.empty(room, np.int32)
     values = np.empty(room, np.float32)
-    coordinates = np.ascontiguousarray(anchors[:, 0])
+    gaps = np.empty(len(anchors), np.float32)
     n_found = 0
     for p in range(len(points)):
-        first = np.searchsorted(coordinates, points[p, 0] - radius)
-        last = np.searchsorted(coordinates, points[p, 0] + radius)
+        first = np.searchsorted(leading[0], points[p, 0] - radius)
+        last = np.searchsorted(leading[0], points[p, 0] + radius)
+        _leading_gaps(points[p], leading, first, last, gaps)
         for q in range(first, last):
-            distance = _squared_distance(points[p], anchors[q], 0, near)
-            if distance > limit:
+            if gaps[q - first] > limit:
                 continue
-            distance += _squared_distance(points[p], anchors[q], near, n_columns)
+            distance = gaps[q - first]
+            distance += _squared_distance(points[p], anchors[q], leading.shape[0])
             if distance > limit:
                 continue
             if n_found == room:
@@ -509,23 +533,32 @@ def _accumulate(graphs: Any, pairs: Any, owners: Any, sizes: Any, shared: Any) -
                     shared[g, owner[place]] += value * shares[place]
 
 
-@numba.njit(**_REASSOCIATE)
+@numba.njit(**_OPTIONS)
 def _self_kernel(
     points: Any, starts: Any, ids: Any, weights: Any, sizes: Any, bandwidth: Any, found: Any
 ) -> None:
     """Add k_t(G, G) to `found`. Of a sample, pairs of different nodes stand for all such pairs."""
     scale = np.float32(-0.5) / (bandwidth * bandwidth)
     limit = np.float32(RADIUS) * np.float32(RADIUS) * bandwidth * bandwidth
-    n_columns = points.shape[1]
+    near = min(NEAR, points.shape[1])
     for g in range(len(starts) - 1):
+        own = ids[starts[g] : starts[g + 1]]
+        leading = np.empty((near, len(own)), np.float32)
+        for i in range(len(own)):
+            for c in range(near):
+                leading[c, i] = points[own[i], c]
+        gaps = np.empty(len(own), np.float32)
         total = 0.0
-        for i in range(starts[g], starts[g + 1]):
+        for i in range(len(own)):
+            weight = weights[starts[g] + i]
+            _leading_gaps(points[own[i]], leading, 0, i, gaps)
             inner = 0.0
-            for j in range(starts[g], i):
-                distance = _squared_distance(points[ids[i]], points[ids[j]], 0, n_columns)
-                if distance <= limit:
-                    inner += weights[j] * np.exp(scale * distance)
-            total += weights[i] * (2.0 * inner + weights[i])
+            for j in range(i):
+                if gaps[j] <= limit:
+                    distance = gaps[j] + _squared_distance(points[own[i]], points[own[j]], near)
+                    if distance <= limit:
+                        inner += weights[starts[g] + j] * np.exp(scale * distance)
+            total += weight * (2.0 * inner + weight)
         n = sizes[g]
         if n > MAX_VIEWS:
             same = n * n / MAX_VIEWS  # every sampled node with itself
@@ -546,7 +579,7 @@ def _absolute_differences(rows: Any, anchors: Any, found: Any) -> None:
 
 @numba.njit(**_OPTIONS)
 def _product(left: Any, right: Any, found: Any) -> None:
-    """found = left right, each row by itself in a fixed order; rows in blocks for the cache."""
+    """Found = left right, each row by itself in a fixed order; rows in blocks for the cache."""
     block = 16
     for first in range(0, len(left), block):
         last = min(first + block, len(left))

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ddgk.errors import LabelError
 from ddgk.plain import visible
 
 if TYPE_CHECKING:
@@ -63,6 +64,20 @@ class Match:
             lines.append(f"mean confidence {mean:.2f}")
         lines.append(f"shared part {self.similarity:.0%}")
         return lines
+
+
+def match_graphs(target: Graph, source: Graph) -> Match:
+    """Align two graphs and describe the match.
+
+    Where only one of them has labels, neither's are used.
+    """
+    from ddgk.alignment import align
+
+    try:
+        return describe_match(align(target, source))
+    except LabelError:
+        plain = {"node_labels": None, "edge_labels": None, "node_attributes": None}
+        return describe_match(align(target.replace(**plain), source.replace(**plain)))
 
 
 def describe_match(found: Alignment) -> Match:

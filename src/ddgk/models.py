@@ -301,7 +301,10 @@ class LocalModel(Model):
     def term_names(self) -> list[str]:
         """Names of the loss terms."""
         names = self.encoding.attributes.names
-        return [*STRUCTURE_TERMS, *(f"{n}.{part}" for n in names for part in ("attention", "reverse"))]
+        return [
+            *STRUCTURE_TERMS,
+            *(f"{n}.{part}" for n in names for part in ("attention", "reverse")),
+        ]
 
     @property
     def map(self) -> CompactMap:
@@ -449,9 +452,7 @@ def model_from_parts(
     return found
 
 
-def divergence_names(
-    n_sources: int, terms: Sequence[str], checkpoints: Sequence[int]
-) -> list[str]:
+def divergence_names(n_sources: int, terms: Sequence[str], checkpoints: Sequence[int]) -> list[str]:
     """Name the columns of flattened divergences.
 
     >>> divergence_names(1, ["edges"], (0, 4))

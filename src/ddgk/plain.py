@@ -143,11 +143,17 @@ def _label_to_plain(label: Hashable, who: str) -> Any:
     )
 
 
+def _frozen(kind: str, members: list[Hashable]) -> Hashable:
+    if kind != "frozenset":
+        raise GraphError(f"a label cannot be a {visible(kind, 30)!r}")
+    return frozenset(members)
+
+
 def _label_from_plain(value: Any) -> Hashable:
     if isinstance(value, dict):
         ((kind, members),) = value.items()
         made = [_label_from_plain(member) for member in members]
-        return {"tuple": tuple, "frozenset": frozenset}[kind](made)
+        return tuple(made) if kind == "tuple" else _frozen(kind, made)
     if isinstance(value, list):
         raise GraphError("a label must be text or a number, not a list")
     found: Hashable = value

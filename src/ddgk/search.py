@@ -18,7 +18,7 @@ from ddgk.errors import DDGKError, ParameterError
 from ddgk.graphs import Graph
 from ddgk.graphs.convert import as_graph
 from ddgk.index_file import IndexFile, write_sections
-from ddgk.matching import Match, describe_match
+from ddgk.matching import Match, match_graphs
 from ddgk.plain import graph_from_plain, graph_to_plain, visible
 
 FORMAT = 1
@@ -388,15 +388,14 @@ class GraphIndex:
         ]
 
     def _rerank(self, target: Graph, hits: list[Hit]) -> list[Hit]:
-        from ddgk.alignment import align
-
         if self._graphs is None:
             raise ParameterError(
                 "this index has no graphs to align; build it with keep_graphs=True"
             )
         matched = [
-            Hit(hit.id, hit.name, hit.distance, hit.graph, describe_match(align(target, hit.graph)))
+            Hit(hit.id, hit.name, hit.distance, hit.graph, match_graphs(target, hit.graph))
             for hit in hits
+            if hit.graph is not None
         ]
         return sorted(
             matched, key=lambda hit: (-(hit.match.similarity if hit.match else 0.0), hit.distance)

@@ -59,9 +59,7 @@ class SimilarityExplanation:
 
     def by_edge(
         self,
-    ) -> tuple[
-        dict[tuple[Hashable, Hashable], float], dict[tuple[Hashable, Hashable], float]
-    ]:
+    ) -> tuple[dict[tuple[Hashable, Hashable], float], dict[tuple[Hashable, Hashable], float]]:
         """Return the share of every edge of both graphs.
 
         The share of a node is divided equally among its edges; nodes without edges keep theirs, so

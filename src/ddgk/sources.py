@@ -15,7 +15,7 @@ from ddgk.graphs.graph import Graph
 from ddgk.hashing import scramble
 from ddgk.targets import Encoding
 
-MAX_SOURCE_NODES = 128  # of a larger graph, a connected part becomes the source
+MAX_SOURCE_NODES = 64  # of a larger graph, a connected part becomes the source
 
 
 def choose_sources(
@@ -29,14 +29,14 @@ def choose_sources(
     if isinstance(sources, str):
         if sources != "random":
             raise ParameterError(
-                f"sources must be 'random', a list of graphs or a list of positions, not {sources!r}"
+                f"sources must be 'random', graphs or positions of graphs, not {sources!r}"
             )
         drawn = np.random.default_rng(seed).permutation(len(graphs))[:n_sources]
         positions = np.sort(drawn).astype(np.int64)
         return [graphs[place] for place in positions], positions
     given = list(sources) if isinstance(sources, Iterable) else None
     if not given:
-        raise ParameterError("sources is empty; give graphs or positions, or sources='random'")
+        raise ParameterError("sources must be graphs, positions of graphs, or 'random'")
     if all(isinstance(item, int | np.integer) and not isinstance(item, bool) for item in given):
         for place in given:
             if not 0 <= place < len(graphs):

@@ -270,7 +270,11 @@ class Encoding:
 
     def edge_weights(self, graph: Graph) -> Array:
         """Return the weight of every edge in [0, 1]; 1 where the model has no weights."""
-        return np.ones(graph.n_edges) if self.weight_scale is None else self.weight_scale.apply(graph)[0]
+        return (
+            np.ones(graph.n_edges)
+            if self.weight_scale is None
+            else self.weight_scale.apply(graph)[0]
+        )
 
     def check_weights(self, graphs: Iterable[Graph]) -> None:
         """Warn once of weights beyond those of `fit`; call it once per batch of graphs."""

@@ -1,4 +1,5 @@
 import csv
+import sys
 
 import pytest
 
@@ -68,3 +69,8 @@ def test_explore_needs_somewhere_to_go(fails, rings):
     assert "must be one of auto, umap, pca" in fails("explore", rings, "--projection", "x", code=2)
     said = fails("explore", rings, "--serve", "--host", "0.0.0.0")
     assert "needs a token" in said
+
+
+def test_a_missing_server_is_said_before_the_work(fails, rings, monkeypatch):
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    assert "pip install 'ddgk[explore]'" in fails("explore", rings, "--serve")

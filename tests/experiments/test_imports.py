@@ -36,9 +36,7 @@ def is_public(module, name):
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(FOLDER)))
 def test_only_public_names_are_imported(path):
     refused = [
-        f"{module}:{name}"
-        for module, name in imports_of(path)
-        if not is_public(module, name)
+        f"{module}:{name}" for module, name in imports_of(path) if not is_public(module, name)
     ]
     assert refused == []
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ddgk.attributes import normalised
-from ddgk.io import read, read_tu
 from ddgk.errors import DatasetError, DDGKError
+from ddgk.io import read, read_tu
 from hostility import judged, spliced
 
 TOY = {

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from ddgk import plots
-from ddgk.io import FAMILIES, barbell, karate_club
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
+from ddgk.io import FAMILIES, barbell, karate_club
 
 
 def legend_of(figure):

@@ -4,8 +4,9 @@ import sys
 import pytest
 
 from ddgk import plots
-from ddgk.io import barbell
 from ddgk.errors import MissingExtraError
+from ddgk.graphs import Graph
+from ddgk.io import barbell
 from ddgk.plots.canvas import OTHER, PALETTE, assign_colours, shorten
 
 
@@ -62,3 +63,26 @@ def test_numbers_come_in_their_own_order():
 def test_short_texts_stay():
     assert shorten("abc", 3) == "abc"
     assert len(shorten("x" * 99, 10)) == 10
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])
+@pytest.mark.parametrize(
+    "text", ["$\\frac{$", "$x$", "a\x00\x08\x1b[31m", "\ud800", "\uffff", "--><script>", "&<\"'"]
+)
+def test_names_and_labels_are_text_whatever_they_hold(matched, tmp_path, suffix, text):
+    from xml.etree import ElementTree
+
+    graph = Graph(
+        3,
+        [(0, 1), (1, 2)],
+        node_labels=[text, "b", "c"],
+        edge_labels=[text, "x"],
+        node_names=[text, "y", "z"],
+        name=text,
+    )
+    paths = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
+    plots.alignment(matched(graph), title=text, path=paths[0])
+    plots.clusters([[0, 1], [1, 0]], [text, "b"], [text, "b"], title=text, path=paths[1])
+    for path in paths if suffix == ".svg" else ():
+        ElementTree.parse(path)
+    assert all(path.stat().st_size > 1000 for path in paths)

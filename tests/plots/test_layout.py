@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from ddgk.io import FAMILIES, barbell
 from ddgk.graphs import Graph
+from ddgk.io import FAMILIES, barbell
 from ddgk.plots.layout import keep_apart, lay_out, lay_out_pair
 
 

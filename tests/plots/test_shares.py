@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ddgk import plots
-from ddgk.io import FAMILIES, barbell, karate_club
 from ddgk.explanation import Explanation
 from ddgk.graphs import Graph
+from ddgk.io import FAMILIES, barbell, karate_club
 
 
 def explained(graph: Graph) -> Explanation:

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from ddgk.kernel import distances
 
 from ddgk import plots
 from ddgk.errors import ParameterError
-from ddgk.kernel import distances
 
 
 def make(n_classes=6, n_each=5):

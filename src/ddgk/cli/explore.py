@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from ddgk.cli.commands import elapsed
 from ddgk.cli.compare import fitted_model
 from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
 from ddgk.cli.outputs import check_output
-from ddgk.errors import shown
+from ddgk.errors import MissingExtraError, shown
 
 
 @takes_graphs
@@ -85,6 +86,10 @@ def explore(
         from ddgk.explorer.server import check_address
 
         check_address(host, token)
+        if find_spec("starlette") is None or find_spec("uvicorn") is None:
+            raise MissingExtraError(
+                "serving needs starlette and uvicorn: pip install 'ddgk[explore]'"
+            )
     from ddgk.embedding import progress
     from ddgk.explorer.atlas import make_atlas
     from ddgk.explorer.page import write_page

@@ -122,7 +122,9 @@ GRAPHS = (
 )
 Graphs = Annotated[str, typer.Argument(metavar="GRAPHS", help=GRAPHS)]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")
+]
 Jobs = Annotated[
     int,
     typer.Option(

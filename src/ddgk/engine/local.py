@@ -22,6 +22,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numba
@@ -478,7 +479,7 @@ def _attribute_terms(
             empty = True
             for c in range(last - first):
                 if kinds[a] == REALS:
-                    empty = empty and not wanted[c] == wanted[c]
+                    empty = empty and wanted[c] != wanted[c]
                 else:
                     empty = empty and not wanted[c] > 0
             term = place + 2 * a + reverse
@@ -620,7 +621,7 @@ def _step(
 
 @numba.njit(**_OPTIONS)
 def _project(A: Any, projection: Any, views: Any) -> None:
-    """views += (A - row means) R."""
+    """Views += (A - row means) R."""
     n_source, size = projection.shape
     for r in range(len(A)):
         mean = np.float32(0.0)
@@ -635,7 +636,7 @@ def _project(A: Any, projection: Any, views: Any) -> None:
 
 @numba.njit(**{**_OPTIONS, "fastmath": False})
 def _sum_by_graph(starts: Any, order: Any, ids: Any, terms: Any, found: Any) -> None:
-    """Sum rows of `terms` over the nodes of every graph, in the given order, (n_graphs, n_terms)."""
+    """Sum rows of `terms` over the nodes of every graph, in the given order."""
     for g in range(len(starts) - 1):
         for k in range(starts[g], starts[g + 1]):
             row = ids[order[k]]
@@ -662,7 +663,7 @@ class _Prepared:
         levels = colour(targets, n_steps + 1)
         out, into, orders = [], [], []
         graph = np.repeat(np.arange(len(targets.starts) - 1), np.diff(targets.starts))
-        for level, following in zip(levels, levels[1:], strict=False):
+        for level, following in pairwise(levels):
             out.append(_Neighbours.of(following.nodes, targets.out, level.ids))
             same = targets.into is targets.out
             into.append(

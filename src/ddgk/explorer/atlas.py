@@ -15,7 +15,7 @@ from ddgk.explorer.coordinates import Projection, project
 from ddgk.explorer.drawings import draw
 from ddgk.graphs import Graph
 from ddgk.graphs.graph import label_key
-from ddgk.matching import describe_match
+from ddgk.matching import match_graphs
 from ddgk.plain import visible
 from ddgk.traits import measure
 
@@ -156,9 +156,7 @@ def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, A
     >>> match_values(path, path)["p"]
     [0, 1, 2]
     """
-    from ddgk.alignment import align
-
-    match = describe_match(align(target, source))
+    match = match_graphs(target, source)
     partners, sure = [-1] * target.n_nodes, [0] * target.n_nodes
     for t, s, confidence in match.pairs:
         partners[t], sure[t] = s, round(100 * confidence)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -79,9 +80,7 @@ def _umap(rows: NDArray[np.float32], random_state: int) -> Array:
     with warnings.catch_warnings():
         # It warns that a seed leaves one thread, and about its own use of scikit-learn.
         warnings.simplefilter("ignore")
-        from umap import UMAP
-
-        reduce = UMAP(
+        reduce = import_module("umap").UMAP(
             n_neighbors=min(15, len(rows) - 1), min_dist=0.1, random_state=random_state, n_jobs=1
         )
         found: Array = np.asarray(reduce.fit_transform(rows), dtype=np.float64)

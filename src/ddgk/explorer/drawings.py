@@ -90,12 +90,12 @@ def _molecule_places(graph: Graph, orders: list[int]) -> NDArray[np.float64] | N
     """Return the coordinates rdkit gives a molecule, or None where it is missing or fails."""
     if find_spec("rdkit") is None:
         return None
-    from rdkit import Chem, RDLogger
+    from rdkit import Chem, rdBase
     from rdkit.Chem import rdDepictor
 
     kinds = {1: Chem.BondType.SINGLE, 2: Chem.BondType.DOUBLE, 3: Chem.BondType.TRIPLE,
              4: Chem.BondType.AROMATIC}  # fmt: skip
-    RDLogger.DisableLog("rdApp.*")
+    quiet = rdBase.BlockLogs()
     try:
         molecule = Chem.RWMol()
         assert graph.node_labels is not None
@@ -109,6 +109,8 @@ def _molecule_places(graph: Graph, orders: list[int]) -> NDArray[np.float64] | N
         places = np.asarray(molecule.GetConformer().GetPositions())[:, :2]
     except (RuntimeError, ValueError):
         return None
+    finally:
+        del quiet
     low, high = places.min(axis=0), places.max(axis=0)
     # A single bond fills a third of the drawing at most, so that small molecules are not blown up.
     reach = max(float((high - low).max()) / 2, 2.2)

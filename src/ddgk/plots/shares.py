@@ -17,7 +17,7 @@ from ddgk.plots.layout import lay_out
 def explanation(
     why: Explanation,
     *,
-    channel: str | None = None,
+    term: str | None = None,
     title: str | None = None,
     path: str | PathLike[str] | None = None,
 ) -> Any:
@@ -27,9 +27,9 @@ def explanation(
     ----------
     why : Explanation
         As `DDGK.explain` returns it.
-    channel : str, optional
-        Colour nodes by this channel; default: all together. Edges always show their share of the
-        structure loss, both ways together; they are plain where they have none (`splits_edges`).
+    term : str, optional
+        Colour nodes by this loss term; default: all together. Edges show their share of the
+        structure loss, both ways together.
     title : str, optional
     path : str or path, optional
         Where to save it; .svg, .png or .pdf.
@@ -48,8 +48,8 @@ def explanation(
     """
     check_path(path)
     graph = why.target
-    nodes = np.array(list(why.by_node(channel).values()))
-    edges = np.array(list(why.by_edge().values())) if why.splits_edges else np.zeros(graph.n_edges)
+    nodes = np.array(list(why.by_node(term).values()))
+    edges = np.array(list(why.by_edge().values()))
     with style():
         figure = new_figure(9.5, 6.2)
         axes = figure.add_axes((0.02, 0.03, 0.76, 0.8))
@@ -79,7 +79,7 @@ def explanation(
         axes.margins(0.1)
         axes.set_axis_off()
         _add_scale(figure, discs, (0.8, 0.46, 0.022, 0.34), "share of a node")
-        if graph.n_edges and why.splits_edges:
+        if graph.n_edges:
             _add_scale(figure, lines, (0.8, 0.06, 0.022, 0.3), "share of an edge")
         figure.text(
             0.03,
@@ -88,7 +88,7 @@ def explanation(
             fontsize=13,
             fontweight="bold",
         )
-        figure.text(0.03, 0.9, _amount(why, channel), color="#555555")
+        figure.text(0.03, 0.9, _amount(why, term), color="#555555")
         return save(figure, path)
 
 
@@ -97,15 +97,15 @@ def _default_title(why: Explanation) -> str:
     return f"What tells {target} from {shorten(why.source.name or 'the source')}"
 
 
-def _amount(why: Explanation, channel: str | None) -> str:
-    which = f"channel {channel}" if channel else "all channels"
+def _amount(why: Explanation, term: str | None) -> str:
+    which = f"term {term}" if term else "all loss terms"
     if why.mirror is not None:
         which += ", this direction"
-    places = range(len(why.channels)) if channel is None else [why.channels.index(channel)]
+    places = range(len(why.terms)) if term is None else [why.terms.index(term)]
     loss = float(why.nodes[list(places), -1].sum())
     baseline = float(why.baseline[list(places), -1].sum())
     return (
-        f"{which} after {why.steps[-1]} steps: loss {loss:.4g}, less baseline {baseline:.4g}, "
+        f"{which} after {why.checkpoints[-1]} steps: loss {loss:.4g}, less baseline {baseline:.4g}, "
         f"divergence {loss - baseline:.4g}"
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -24,8 +23,6 @@ NODES, EDGES = "nodes", "n_edges"
 LABELS = {"node_labels": NODES, "edge_labels": EDGES, "node_names": NODES}
 NUMBERS = {"node_attributes": NODES, "edge_attributes": EDGES, "edge_weights": EDGES}
 FLAGS = ("directed",)
-_KNOWN = inspect.signature(Graph.__init__).parameters
-_LENIENT = {"missing": "mask"} if "missing" in _KNOWN else {}
 
 
 def graphs_to_tensors(
@@ -128,7 +125,7 @@ def graphs_from_tensors(tensors: Mapping[str, NDArray[Any]], *, prefix: str = ""
     graphs = []
     for place, n_nodes in enumerate(nodes.tolist()):
         fields = {name: column[place] for name, column in columns.items()}
-        graphs.append(Graph(n_nodes, fields.pop("edges"), **fields, **_LENIENT))
+        graphs.append(Graph(n_nodes, fields.pop("edges"), **fields, missing="mask"))
     return graphs
 
 

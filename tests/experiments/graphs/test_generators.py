@@ -3,6 +3,10 @@ from __future__ import annotations
 import networkx
 import numpy as np
 import pytest
+
+from ddgk.errors import ParameterError
+from ddgk.graphs import to_networkx
+from ddgk.io import karate_club
 from experiments.graphs.generators import (
     FEWEST_NODES,
     configuration_model,
@@ -12,10 +16,6 @@ from experiments.graphs.generators import (
     thinned,
     watts_strogatz,
 )
-
-from ddgk.errors import ParameterError
-from ddgk.graphs import to_networkx
-from ddgk.io import karate_club
 
 MAKERS = generators(degrees_of(karate_club()))
 

@@ -1,4 +1,4 @@
-// The scatter plot: WebGL2, or a rasteriser on the CPU where there is none.
+// The scatter plot: WebGL2, or a rasteriser on the CPU where the machine has no fast one.
 
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8ac00",
   "#7f7f7f", "#8c564b", "#5e4fa2"];
@@ -17,9 +17,13 @@ function rampColour(share) {
 // Colours of all points, four bytes each; alpha 0 hides a point.
 class GlRenderer {
   constructor(canvas) {
+    // Emulated on the CPU, WebGL2 is several times slower than the rasteriser below.
     const gl = canvas.getContext("webgl2", { antialias: false, alpha: true,
-      premultipliedAlpha: true });
-    if (!gl) throw new Error("no WebGL2");
+      premultipliedAlpha: true, failIfMajorPerformanceCaveat: true });
+    if (!gl) throw new Error("no fast WebGL2");
+    const info = gl.getExtension("WEBGL_debug_renderer_info");
+    const device = info ? String(gl.getParameter(info.UNMASKED_RENDERER_WEBGL)) : "";
+    if (/swiftshader|llvmpipe|software|basic render/i.test(device)) throw new Error("emulated");
     this.gl = gl;
     this.kind = "webgl2";
     const vertex = `#version 300 es

@@ -28,7 +28,7 @@ def demo(
 ) -> None:
     """Show what ddgk does, without any data: similar graphs, and corresponding nodes.
 
-    It takes a few seconds; the first time on a machine kernels are compiled before.
+    It takes a few seconds; the first time on a computer kernels are compiled before.
 
     \b
     ddgk demo

@@ -1,4 +1,4 @@
-"""`ddgk doctor`: what is installed, compiled and stored on this machine, for reports of errors."""
+"""`ddgk doctor`: what is installed, compiled and stored on this computer, for reports of errors."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def explore(
         ),
     ] = None,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Serve the page on this machine, with all functions.")
+        bool, typer.Option("--serve", help="Serve the page on this computer, with all functions.")
     ] = False,
     host: Annotated[
         str,
@@ -71,7 +71,7 @@ def explore(
     seed: options.Seed = 0,
     jobs: options.Jobs = -1,
 ) -> None:
-    """Make a page with a map of graphs: one file, or served on this machine.
+    """Make a page with a map of graphs: one file, or served on this computer.
 
     \b
     ddgk explore MUTAG -o map.html

@@ -31,7 +31,7 @@ def run() -> Callable[..., Any]:
     """Run a command in this process, and check its exit code."""
 
     def invoke(*words: object, code: int = 0) -> Any:
-        result = CliRunner().invoke(app, [str(word) for word in words])
+        result = CliRunner().invoke(app, [str(word) for word in words], prog_name="ddgk")
         assert result.exit_code == code, (result.output, result.exception)
         return result
 
@@ -40,13 +40,14 @@ def run() -> Callable[..., Any]:
 
 @pytest.fixture
 def fails(run: Callable[..., Any]) -> Callable[..., str]:
-    """Run a command that must fail with one line, and return that line."""
+    """Run a command that must fail with one line, or a list under it, and return that."""
 
-    def invoke(*words: object) -> str:
-        result = run(*words, code=1)
-        (line,) = result.stderr.splitlines()
+    def invoke(*words: object, code: int = 1) -> str:
+        result = run(*words, code=code)
+        line, *listed = result.stderr.splitlines()
         assert line.startswith("error: ")
-        return str(line)
+        assert all(item.startswith("  ") for item in listed)
+        return str(result.stderr).rstrip("\n")
 
     return invoke
 

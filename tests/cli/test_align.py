@@ -1,5 +1,7 @@
 import csv
 import json
+from itertools import pairwise
+from xml.etree import ElementTree
 
 import pytest
 
@@ -95,9 +97,9 @@ def test_a_list_of_pairs(run, fails, folder):
     assert [row["n_kept_edges"] for row in rows] == ["3", "6"]
     whole = json.loads((folder / "all.json").read_text())
     assert [len(found["matching"]) for found in whole] == [4, 6]
-    assert "not both" in fails("align", "rings:0", "rings:1", "--pairs", "pairs.csv")
-    assert "give two graphs" in fails("align", "rings:0")
-    assert "one pair" in fails("align", "--pairs", "pairs.csv", "-o", "x.svg")
+    assert "not both" in fails("align", "rings:0", "rings:1", "--pairs", "pairs.csv", code=2)
+    assert "give two graphs" in fails("align", "rings:0", code=2)
+    assert "one pair" in fails("align", "--pairs", "pairs.csv", "-o", "x.svg", code=2)
     (folder / "pairs.csv").write_text("rings:0\n")
     assert "pair 1: 1 cells" in fails("align", "--pairs", "pairs.csv")
 
@@ -107,8 +109,10 @@ def test_labels_can_be_strict(run, fails):
     pair = ("molecules.json:0", "molecules.json:1")
     said = run("align", *pair, "--labels", "strict", "--connected").stdout
     assert "without a partner" in said
-    assert "labels must be one of" in fails("align", *pair, "--labels", "loose")
-    assert "max_seconds must be" in fails("align", *pair, "--max-seconds", -1)
+    assert "must be one of soft, strict, ignore" in fails(
+        "align", *pair, "--labels", "loose", code=2
+    )
+    assert "--max-seconds must be" in fails("align", *pair, "--max-seconds", -1)
 
 
 @pytest.mark.usefixtures("rings")
@@ -126,7 +130,7 @@ def test_quiet_and_repeatable(run, folder):
         (("rings:9", "rings:0"), "rings has no graph 9"),
         (("rings:0", "nowhere.gml"), "nowhere.gml: there is no such file"),
         (("rings:0", "rings:1", "-o", "taken.csv"), "taken.csv exists"),
-        (("MUTAG:3", "rings:1"), "data set 'MUTAG' is not on this machine"),
+        (("MUTAG:3", "rings:1"), "data set 'MUTAG' is not on this computer"),
     ],
 )
 @pytest.mark.usefixtures("rings")
@@ -149,3 +153,19 @@ def test_a_missing_library_is_said_before_the_work(fails, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     said = fails("align", "rings:0", "rings:1", "-o", "x.svg")
     assert "pip install 'ddgk[plots]'" in said
+
+
+def test_hostile_names_and_labels_are_shown_escaped(run, folder):
+    pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
+    hostile = ["\x1b]0;pwned\x07", "$\\frac{$", "\u202e[red]x[/red]", "x" * 10_000]
+    nodes = [{"id": name, "label": name} for name in hostile]
+    links = [{"source": a, "target": b} for a, b in pairwise(hostile)]
+    (folder / "bad.json").write_text(json.dumps({"nodes": nodes, "links": links}))
+    outs = [word for end in ("csv", "json", "svg", "png") for word in ("-o", f"x.{end}")]
+    result = run("align", "bad.json", "bad.json", "--groups", "labels", *outs)
+    assert "\\x1b]0;pwned\\x07" in result.stdout
+    assert not set("\x1b\x07\u202e") & set(result.output)
+    assert "x" * 200 not in result.stdout
+    ElementTree.parse(folder / "x.svg")
+    with (folder / "x.csv").open(newline="") as lines:
+        assert len(list(csv.reader(lines))) == 5

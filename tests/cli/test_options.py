@@ -1,64 +1,89 @@
-import inspect
+import os
 
 import pytest
-from ddgk.alignment.views import VIEWS
-from ddgk.evaluation.baselines import BASELINES
-from ddgk.evaluation.classification import PROTOCOLS
-from ddgk.evaluation.classifiers import CLASSIFIERS
-from ddgk.method import CHOICES, PRESETS
-from ddgk.relations import RELATIONS
+import typer
 
-from ddgk import plots, sources
-from ddgk.attributes import FAMILIES, UNSEEN
+from ddgk import plots
+from ddgk.alignment.aligning import LABELS
+from ddgk.attributes import UNSEEN
 from ddgk.cli import options
-from ddgk.cli.embed import embed
-from ddgk.embedding.runs import IF_BUSY
+from ddgk.cli.embed import N_FEATURES, N_SOURCES
+from ddgk.config import PRESETS, Config
+from ddgk.embedding.checks import IF_BUSY
+from ddgk.engine import ENGINES
 from ddgk.estimator import DDGK
-from ddgk.graphs import policies
+from ddgk.explorer.coordinates import METHODS
 
 
 def test_choices_are_those_of_the_library():
-    figures = {"detail": tuple(word for word in plots.CHOICES["detail"] if word != "auto")}
-    library = CHOICES | policies.CHOICES | figures | {"unseen_labels": UNSEEN, "if_busy": IF_BUSY}
-    library |= {"preset": tuple(PRESETS), "protocol": PROTOCOLS, "classifier": tuple(CLASSIFIERS)}
-    library |= {"choose": sources.CHOICES}
+    library = {
+        "preset": tuple(PRESETS),
+        "unseen_labels": UNSEEN,
+        "engine": ENGINES,
+        "if_busy": IF_BUSY,
+        "labels": LABELS,
+        "groups": ("communities", "labels"),
+        "detail": tuple(word for word in plots.CHOICES["detail"] if word != "auto"),
+        "projection": METHODS,
+    }
     for name, allowed in options.CHOICES.items():
-        if name not in ("attributes", "groups"):
-            assert sorted(allowed) == sorted(library[name]), name
-    assert set(options.FAMILIES) == set(FAMILIES)
-    assert tuple(RELATIONS) == options.RELATIONS
-    assert tuple(VIEWS) == options.VIEWS
-    assert tuple(BASELINES) == options.BASELINES
+        assert sorted(allowed) == sorted(library[name]), name
 
 
-def test_attribute_choices_are_those_of_the_reader():
-    from ddgk.io.tu import read_tu
-
-    said = inspect.getdoc(read_tu)
-    assert all(f'"{word}"' in said for word in options.CHOICES["attributes"])
-
-
-def test_options_of_embed_are_called_as_in_the_library():
-    known = set(inspect.signature(DDGK).parameters)
-    own = {"ctx", "graphs", "out", "seed", "jobs", "force", "quiet", "model", "save_model"}
-    own |= {"run", "add", "if_busy", "cluster"}  # of a call, not of a model
-    reading = {"node_labels", "edge_labels", "attributes"}
-    named = set(inspect.signature(embed).parameters) - own - reading - {"sources", "choose"}
-    assert named <= known
+def test_defaults_are_those_of_the_library():
+    assert (DDGK().n_sources, DDGK().n_features) == (N_SOURCES, N_FEATURES)
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--relation", "adjacency"), "edge_to_nodes, neighborhood, not 'adjacency'"),
-        (("--relation", "closeness,closeness"), "must be different relations"),
-        (("--relation", ""), "not ''"),
-        (("--output", "x.npy"), "must be one of channels, total, edges"),
-        (("--families", "node_labels,colours"), "not 'colours'"),
-        (("--curve", "1,two"), "must be numbers such as 1,2,5, not '1,two'"),
+        (("--preset", "papers"), "'--preset': must be one of default, paper, authors"),
+        (("--set", "lr=1"), "--set lr: there is no such field"),
+        (("--set", "learning-rate=1"), "did you mean learning_rate?"),
+        (("--set", "learning_rate"), "--set takes NAME=VALUE"),
+        (("--set", "learning_rate="), "--set takes NAME=VALUE"),
+        (("--set", "depth=1", "--set", "depth=2"), "--set gives depth twice"),
+        (("--set", "learning_rate=fast"), "learning_rate must be a positive number, not 'fast'"),
+        (("--set", "checkpoints=3,2"), "checkpoints must list steps in ascending order"),
+        (("--set", "target=closeness"), 'needs attention="global"'),
         (("--sources", "0"), "'--sources'"),
         (("--jobs", "many"), "'--jobs'"),
+        (("--jobs", "0"), "or -1 for all cores, not 0"),
+        (("--unknown",), "No such option"),
+        (("--add",), "--add is about a run: name its folder with --run"),
+        (("--if-busy", "share"), "--if-busy is about a run"),
     ],
 )
-def test_values_that_cannot_be_are_mistakes_in_usage(words, message, run, rings):
-    assert message in run("embed", rings, "-o", "x.npy", *words, code=2).stderr
+def test_values_that_cannot_be_are_mistakes_in_usage(words, message, fails, rings, folder):
+    said = fails("embed", rings, "-o", "x.npy", *words, code=2)
+    assert message in said
+    assert said.endswith("; see ddgk embed --help")
+    assert "\n" not in said
+    assert not (folder / "x.npy").exists()
+
+
+def test_every_field_can_be_set_to_its_own_value():
+    from ddgk.cli.config import documented, values_of
+
+    for preset, config in PRESETS.items():
+        given = [
+            f"{field.name}={values_of(field.name, {'default': config})['default']}"
+            for field in documented()
+        ]
+        assert options.configured(None, options.settings(given)) == config, preset
+
+
+def test_values_are_read_as_what_they_are():
+    given = ["symmetric=true", "width=none", "attributes=node_labels,edge_labels", "bandwidth=1e-2"]
+    config = options.configured("default", options.settings(given))
+    assert config == Config(
+        symmetric=True, attributes=("node_labels", "edge_labels"), bandwidth=0.01
+    )
+    assert options.settings(["attributes=node_labels,"]) == {"attributes": "node_labels,"}
+
+
+def test_jobs_are_all_cores_unless_said():
+    assert options._threads(3) == 3
+    assert 1 <= options._threads(-1) <= os.cpu_count()
+    with pytest.raises(typer.BadParameter):
+        options._threads(-2)

@@ -2,30 +2,43 @@
 
 from __future__ import annotations
 
+from time import perf_counter
 from typing import Annotated
 
-import typer
+STARTED = perf_counter()
 
-from ddgk import __version__
-from ddgk.cli import align, datasets, demo, embed, experiment, relations, status, tune
-from ddgk.cli.failures import Commands, stop
+import typer  # noqa: E402
+
+from ddgk import __version__  # noqa: E402
+from ddgk.cli import (  # noqa: E402
+    align,
+    compare,
+    config,
+    datasets,
+    demo,
+    doctor,
+    embed,
+    explore,
+    search,
+    status,
+)
+from ddgk.cli.commands import BEGAN, Command, Commands  # noqa: E402
+from ddgk.cli.failures import stop  # noqa: E402
 
 app = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-app.command()(demo.demo)
-app.command()(embed.embed)
-app.command()(status.status)
-app.command()(align.align)
-app.command()(relations.relations)
-app.command()(tune.tune)
+for command in (embed.embed, align.align, compare.compare):
+    app.command(cls=Command)(command)
+app.add_typer(search.search, name="search")
+app.command(cls=Command)(explore.explore)
 app.add_typer(datasets.datasets, name="datasets")
-app.add_typer(experiment.experiment, name="experiment")
+for command in (status.status, config.config, doctor.doctor, demo.demo):
+    app.command(cls=Command)(command)
 
 
 def _show_version(wanted: bool) -> None:
@@ -44,20 +57,17 @@ def describe(
     """How similar are these graphs, and which node corresponds to which?
 
     \b
-    ddgk demo                             see what it does, without any data
-    ddgk embed MUTAG -o mutag.npz         graphs in, one row of numbers per graph out
-    ddgk status DIR                       how far a run with --run DIR is
-    ddgk align a.gml b.gml                match the nodes of two graphs
-    ddgk datasets list                    what graphs there are
-    ddgk relations                        what an encoder may learn to predict
-    ddgk experiment classification MUTAG  redo the paper's experiments
-    ddgk tune MUTAG --run tuning          search the paper's grid
+    ddgk demo                        see what it does, without any data
+    ddgk embed MUTAG -o mutag.csv    graphs in, one row of numbers per graph out
+    ddgk compare graphs/             nearest graphs, clusters, outliers
+    ddgk align a.gml b.gml           match the nodes of two graphs
+    ddgk explore MUTAG -o map.html   a map of graphs to click through
     """  # noqa: D301, D400
 
 
 def main() -> None:
     """Run the command line; errors become one line and an exit code."""
     try:
-        app()
+        app(obj={BEGAN: STARTED})
     except KeyboardInterrupt:
         raise SystemExit(stop()) from None

@@ -9,14 +9,17 @@ from typing import Annotated, Any
 import typer
 
 from ddgk.cli import inputs, options
+from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.cli.matches import FIGURES, SUFFIXES, show, show_many, write, write_many
 from ddgk.cli.outputs import check_output
-from ddgk.errors import DatasetError, ParameterError
+from ddgk.errors import DatasetError
 
 MOST_PAIRS = 1_000_000
 
 
+@takes_graphs
 def align(
+    given: InputOptions,
     target: Annotated[
         str | None,
         typer.Argument(
@@ -29,20 +32,27 @@ def align(
         typer.Option(
             "-o",
             "--out",
+            metavar="FILE",
             help=f"A file to write: {', '.join(SUFFIXES)}. May be given several times.",
             show_default=False,
         ),
     ] = None,
     pairs: Annotated[
         Path | None,
-        typer.Option(help="A .csv of pairs, a target and a source in each line, instead of A B."),
+        typer.Option(
+            metavar="FILE",
+            help="A .csv of pairs, a target and a source in each line, in place of A and B.",
+        ),
     ] = None,
     labels: Annotated[
         str,
-        typer.Option(help="soft: different labels cost; strict: only equal ones match; or ignore."),
+        options.choice(
+            "labels", "Different labels cost, exclude a pair, or do not count.", default="soft"
+        ),
     ] = "soft",
     max_seconds: Annotated[
-        float | None, typer.Option(help="Return the best so far after this time, per pair.")
+        float | None,
+        typer.Option(metavar="SECONDS", help="Return the best so far after this time, per pair."),
     ] = None,
     connected: Annotated[
         bool, typer.Option("--connected", help="Keep only the largest connected common part.")
@@ -62,17 +72,10 @@ def align(
             "What a figure shows; without it nodes, and groups where there are more than 60.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Fixes every draw.")] = 0,
-    node_labels: options.NodeLabels = None,
-    edge_labels: options.EdgeLabels = None,
-    attributes: options.NodeAttributes = None,
-    directed: options.Directed = None,
-    self_loops: options.SelfLoops = None,
-    parallel_edges: options.ParallelEdges = None,
-    weights: options.Weights = None,
-    jobs: options.Jobs = 1,
     force: options.Force = False,
     quiet: options.Quiet = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
 ) -> None:
     """Match the nodes of A to those of B, and say how sure each match is.
 
@@ -84,18 +87,13 @@ def align(
     files = out or []
     for path in files:
         check_output(path, SUFFIXES, force=force)
-    how: dict[str, Any] = {
-        "node_labels": node_labels,
-        "edge_labels": edge_labels,
-        "attributes": attributes,
-        "policies": inputs.chosen_policies(
-            directed=directed, self_loops=self_loops, parallel_edges=parallel_edges, weights=weights
-        ),
-    }
+    how = given.keywords()
     named = _named_pairs(target, source, pairs)
     if any(path.suffix.lower() in FIGURES for path in files):
         if pairs is not None:
-            raise ParameterError("a figure shows one pair; with --pairs give .csv or .json files")
+            raise typer.BadParameter(
+                "a figure shows one pair; with --pairs give .csv or .json files"
+            )
         # A missing library should be said before the work, not after it.
         from ddgk.plots.canvas import style
 
@@ -103,13 +101,15 @@ def align(
     from ddgk.alignment import AlignmentOptions, align_many
     from ddgk.alignment import align as align_graphs
 
-    graphs = {name: inputs.read_graph(name, **how) for name in dict.fromkeys(sum(named, ()))}
+    graphs = {
+        name: inputs.read_graph(name, **how, quiet=quiet) for name in dict.fromkeys(sum(named, ()))
+    }
     chosen: dict[str, Any] = {
         "labels": labels,
         "max_seconds": max_seconds,
         "random_state": seed,
         "options": AlignmentOptions(connected=connected),
-        "policies": how["policies"],
+        "policies": given.policies,
     }
     if pairs is not None:
         every = align_many(((graphs[a], graphs[b]) for a, b in named), n_jobs=jobs, **chosen)
@@ -134,10 +134,10 @@ def _named_pairs(
     """Return the pairs that are asked for, by the names of their graphs."""
     if pairs is None:
         if target is None or source is None:
-            raise ParameterError("give two graphs, A and B, or --pairs FILE.csv")
+            raise typer.BadParameter("give two graphs, A and B, or --pairs FILE.csv")
         return [(target, source)]
     if target is not None:
-        raise ParameterError("give either A and B or --pairs, not both")
+        raise typer.BadParameter("give either A and B or --pairs, not both")
     try:
         with pairs.open(newline="", encoding="utf-8") as lines:
             rows = [row for row in csv.reader(lines) if row]

@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ddgk.cli import inputs, options
+from ddgk.cli import options
+from ddgk.cli.commands import elapsed
+from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
+from ddgk.errors import shown
+
+if TYPE_CHECKING:
+    from ddgk.estimator import DDGK
+    from ddgk.graphs import Graph
 
 FILES = ("neighbors.csv", "clusters.csv", "traits.csv", "report.txt", "summary.json")
 
 
+@takes_graphs
 def compare(
-    graphs: Annotated[
-        str, typer.Argument(metavar="GRAPHS", help="A data set's name, a file, folder or pattern.")
-    ],
+    ctx: typer.Context,
+    graphs: options.Graphs,
+    given: InputOptions,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -26,18 +34,18 @@ def compare(
             show_default=False,
         ),
     ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(help="A saved model. Default: one is fitted to the graphs.", metavar="FILE"),
-    ] = None,
-    neighbors: Annotated[int, typer.Option(min=1, help="Neighbours of every graph.")] = 10,
+    neighbors: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Neighbours of every graph.")
+    ] = 10,
     clusters: Annotated[
-        int | None, typer.Option(min=1, help="Number of clusters.", show_default="by silhouette")
+        int | None,
+        typer.Option(metavar="N", min=1, help="Number of clusters.", show_default="by silhouette"),
     ] = None,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = 1,
     force: options.Force = False,
     quiet: options.Quiet = False,
+    model: options.Model = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
 ) -> None:
     """Compare graphs: distances, nearest graphs, clusters, outliers.
 
@@ -49,10 +57,11 @@ def compare(
         _check_folder(out, force=force)
     from ddgk.comparison import compare as compare_graphs
 
-    dataset = inputs.read_graphs(graphs)
+    dataset = read_graphs(graphs, **given.keywords(), quiet=quiet)
+    fitted = fitted_model(model, dataset.graphs, seed=seed, jobs=jobs, quiet=quiet)
     found = compare_graphs(
         dataset.graphs,
-        model=None if model is None else load_model(model),
+        model=fitted,
         classes=None if dataset.classes is None else dataset.classes.tolist(),
         n_neighbors=neighbors,
         n_clusters="auto" if clusters is None else clusters,
@@ -67,14 +76,21 @@ def compare(
     console = Console(highlight=False, markup=False)
     console.print(found)
     for path in written:
-        console.print(f"wrote {path}", soft_wrap=True)
+        console.print(f"wrote {shown(str(path))}", soft_wrap=True)
+    console.print(f"in {elapsed(ctx):.1f} s")
 
 
-def load_model(path: Path) -> object:
-    """Read a saved model."""
-    from ddgk.estimator import DDGK
+def fitted_model(
+    path: Path | None, graphs: list[Graph], *, seed: int, jobs: int, quiet: bool
+) -> DDGK:
+    """Read a saved model, or fit one to the graphs."""
+    from ddgk.cli.embed import fit, load_estimator
+    from ddgk.comparison import default_model
 
-    return DDGK.load(path)
+    if path is not None:
+        return load_estimator(path, n_jobs=jobs, verbose=not quiet)
+    model = default_model(seed, jobs).set_params(verbose=not quiet)
+    return fit(model, graphs, quiet=quiet)
 
 
 def _check_folder(folder: Path, *, force: bool) -> None:

@@ -6,17 +6,19 @@ from typing import Annotated
 
 import typer
 
+from ddgk.cli.commands import Command, Commands
 from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
 from ddgk.errors import shown
 
 datasets = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="List, fetch and describe data sets.\n\n\b\nddgk datasets list\nddgk datasets show MUTAG",
 )
 
 
-@datasets.command("list")
+@datasets.command("list", cls=Command)
 def list_all() -> None:
     """List the sets and networks known by name, and where they are.
 
@@ -38,7 +40,7 @@ def list_all() -> None:
     Console(highlight=False, markup=False).print(table)
 
 
-@datasets.command()
+@datasets.command(cls=Command)
 def get(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a set.")],
     sha256: Annotated[
@@ -63,7 +65,7 @@ def get(
     typer.echo(f"{name} is built in" if row.path is None else str(row.path))
 
 
-@datasets.command()
+@datasets.command(cls=Command)
 @takes_graphs
 def show(
     name: Annotated[

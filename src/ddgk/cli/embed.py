@@ -2,285 +2,279 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ddgk.cli import inputs, options, running
-from ddgk.cli.options import at_least, choice
+from ddgk.cli import options, running
+from ddgk.cli.commands import elapsed
+from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
+from ddgk.cli.options import LONG, MODEL, RUNNING, choice
 from ddgk.cli.outputs import TABLES, Table, check_output, write_table
+from ddgk.errors import shown
 
 if TYPE_CHECKING:
     from ddgk.estimator import DDGK
+    from ddgk.graphs import Graph
 
-POLICIES = ("directed", "self_loops", "parallel_edges", "weights")
+N_SOURCES, N_FEATURES = 16, 1024
+SHAPING = ("sources", "features", "preset", "settings", "seed")  # options that shape a new model
 
 
+@takes_graphs
 def embed(
     ctx: typer.Context,
-    graphs: Annotated[
-        str,
-        typer.Argument(
-            metavar="GRAPHS",
-            help="A data set's name, a TU folder or zip, a file (.gml, .graphml, .json, a list of "
-            "edges), a folder of files, or a pattern in quotes.",
-        ),
-    ],
+    graphs: options.Graphs,
+    given: InputOptions,
     out: Annotated[
         Path | None,
         typer.Option(
             "-o",
             "--out",
+            metavar="FILE",
             help=f"The file to write: {', '.join(TABLES)}. Not needed with --run.",
-            show_default=False,
         ),
     ] = None,
-    run: Annotated[
-        str | None,
+    sources: Annotated[
+        int | None,
         typer.Option(
-            metavar="DIR",
-            help="Keep what is finished in this folder, or at an address such as s3://bucket/run; "
-            "the same command continues.",
+            metavar="N", min=1, help="How many graphs become sources.", show_default=str(N_SOURCES)
         ),
     ] = None,
-    add: Annotated[
-        bool, typer.Option("--add", help="With --run: add these graphs to a run that exists.")
-    ] = False,
-    cluster: Annotated[
-        str | None,
+    features: Annotated[
+        int | None,
         typer.Option(
-            metavar="ADDRESS",
-            help="With --run: compute on the Dask cluster of this scheduler, such as "
-            "tcp://scheduler:8786.",
+            metavar="N", min=0, help="Columns at most; 0: all.", show_default=str(N_FEATURES)
         ),
     ] = None,
-    if_busy: Annotated[
+    preset: Annotated[
         str | None,
-        choice("if_busy", "With --run: what to do when another process is at it.", default="wait"),
+        choice(
+            "preset",
+            "The configuration: the compact embedding, or divergences as in the paper or in its "
+            "authors' code.",
+            default="default",
+        ),
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Change a field of the configuration; `ddgk config` explains all. May be given "
+            "several times.",
+        ),
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    model: options.Model = None,
+    save_model: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the fitted model.", rich_help_panel=MODEL),
+    ] = None,
+    unseen_labels: Annotated[
+        str | None,
+        choice(
+            "unseen_labels",
+            "Labels that no graph of the model's fit had; they carry no weight.",
+            default="warn",
+            panel=MODEL,
+        ),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=2**32 - 1,
+            help="Seed of every random draw.",
+            show_default="0",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    jobs: options.Jobs = -1,
+    engine: Annotated[
+        str,
+        choice(
+            "engine",
+            "fused is compiled for the CPU; torch has every option and runs on GPUs.",
+            default="auto",
+            panel=RUNNING,
+        ),
+    ] = "auto",
+    device: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="cpu, or a device of torch such as cuda.", rich_help_panel=RUNNING
+        ),
+    ] = "cpu",
     max_memory: Annotated[
         str | None,
         typer.Option(
             metavar="AMOUNT",
-            help="With --run: what each worker may take for a tile.",
+            help="Memory of each thread or worker, such as 500MB.",
             show_default="1GB",
+            rich_help_panel=RUNNING,
         ),
     ] = None,
-    sources: Annotated[
-        int | None, typer.Option(min=1, help="How many graphs become sources.", show_default="32")
-    ] = None,
-    choose: Annotated[
-        str | None, choice("choose", "Which graphs become sources.", default="random")
-    ] = None,
-    preset: Annotated[
-        str | None, choice("preset", "What the options of the method are, unless given.")
-    ] = None,
-    relation: options.Relations = None,
-    scores: Annotated[str | None, choice("scores", "What encoders put out.")] = None,
-    reverse: Annotated[str | None, choice("reverse", "The reverse attention.")] = None,
-    start: Annotated[str | None, choice("start", "Where training starts.")] = None,
-    encoder_epochs: Annotated[int | None, at_least(0, "Steps that train an encoder.")] = None,
-    encoder_drop: Annotated[
-        float | None, at_least(0, "Share of the edges that an encoder does not see in a step.")
-    ] = None,
-    encoder_decay: Annotated[float | None, at_least(0, "Decay of an encoder's weights.")] = None,
-    encoder_patience: Annotated[
-        int | None,
-        at_least(0, "After how many steps without gain an encoder's training ends; 0: never."),
-    ] = None,
-    curve: Annotated[
+    formulas: Annotated[
+        bool,
+        typer.Option(
+            "--formulas",
+            help="In .csv, keep names that a spreadsheet would compute (=1+1) as they are.",
+            rich_help_panel=RUNNING,
+        ),
+    ] = False,
+    run: Annotated[
         str | None,
         typer.Option(
-            metavar="STEPS",
-            callback=options.checked(options.numbers),
-            help="After which steps divergences are reported, such as 1,5,20,60.",
-            show_default=False,
+            metavar="DIR",
+            help="Keep finished rows in this folder, or at an address such as s3://bucket/run; the "
+            "same command continues after an interruption.",
+            rich_help_panel=LONG,
         ),
     ] = None,
-    regions: Annotated[
-        int | None, at_least(0, "How many regions of a source are told apart.")
-    ] = None,
-    images: Annotated[
-        int | None,
-        at_least(0, "How often it is read what nodes of a graph see in a source."),
-    ] = None,
-    attention_size: Annotated[
-        int | None,
-        at_least(0, "Size of attention as a product of two matrices; 0: one whole matrix."),
-    ] = None,
-    sampled_above: Annotated[
-        int | None,
-        at_least(0, "Graphs of more nodes are reconstructed by their edges and samples."),
-    ] = None,
-    samples: Annotated[
-        int | None, at_least(1, "How many other entries of each node they are reconstructed by.")
-    ] = None,
-    families: options.Families = None,
-    reduction: Annotated[str | None, choice("reduction", "How losses are put together.")] = None,
-    output: Annotated[
-        str | None, choice("output", "Which columns there are (the file is -o).")
-    ] = None,
-    baseline: Annotated[str | None, choice("baseline", "What divergences are less of.")] = None,
-    symmetric: Annotated[
-        bool | None, typer.Option("--symmetric", help="Add the divergence the other way round.")
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(min=0, max=2**32 - 1, help="Fixes every draw.", show_default="0")
-    ] = None,
-    node_labels: options.NodeLabels = None,
-    edge_labels: options.EdgeLabels = None,
-    attributes: options.NodeAttributes = None,
-    directed: options.Directed = None,
-    self_loops: options.SelfLoops = None,
-    parallel_edges: options.ParallelEdges = None,
-    weights: options.Weights = None,
-    unseen_labels: Annotated[
+    add: Annotated[
+        bool,
+        typer.Option("--add", help="Add these graphs to a run that exists.", rich_help_panel=LONG),
+    ] = False,
+    if_busy: Annotated[
         str | None,
-        choice("unseen_labels", "With --model: labels that it never saw.", default="error"),
+        choice(
+            "if_busy",
+            "While another process works on the run: wait for it, compute other rows, or fail.",
+            default="wait",
+            panel=LONG,
+        ),
     ] = None,
-    model: Annotated[
-        Path | None, typer.Option(help="Embed with this saved model, and fit none.")
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Compute on the Dask cluster of this scheduler, such as tcp://scheduler:8786.",
+            rich_help_panel=LONG,
+        ),
     ] = None,
-    save_model: Annotated[Path | None, typer.Option(help="Keep the fitted model here.")] = None,
-    device: Annotated[str, typer.Option(help="cpu, or cuda for a GPU.")] = "cpu",
-    jobs: options.Jobs = 1,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
 ) -> None:
-    """Describe every graph by its divergence from a few source graphs.
+    """Embed graphs: write one row of numbers per graph.
 
-    The sources are drawn from the graphs themselves, unless a saved model brings its own. Options
-    of the method that are not given are as the preset says.
+    Similar graphs get similar rows: the Euclidean distance of two rows is the distance of their
+    graphs. The same graphs and seed give the same numbers.
 
     \b
-    ddgk embed MUTAG -o mutag.npz --sources 32
-    ddgk embed "runs/*.gml" -o runs.csv --save-model runs.ddgk
-    ddgk embed new/ -o new.csv --model runs.ddgk
-    ddgk embed NCI1 --run nci1-run --jobs 2 -o nci1.npy
+    ddgk embed MUTAG -o mutag.csv
+    ddgk embed graphs/ -o graphs.npz --save-model graphs.ddgk
+    ddgk embed new.gml -o new.csv --model graphs.ddgk
+    ddgk embed molecules.csv --smiles structure -o molecules.parquet
+    ddgk embed NCI1 -o nci1.npz --run nci1-run
+    ddgk embed MUTAG -o paper.csv --preset paper --set learning_rate=0.05
     """  # noqa: D301
-    fitting = {
-        "n_sources": sources,
-        "sources": choose,
-        "preset": preset,
-        "relation": options.relation_names(relation),
-        "scores": scores,
-        "reverse": reverse,
-        "start": start,
-        "encoder_epochs": encoder_epochs,
-        "encoder_drop": encoder_drop,
-        "encoder_decay": encoder_decay,
-        "encoder_patience": encoder_patience,
-        "curve": options.numbers(curve),
-        "regions": regions,
-        "images": images,
-        "attention_size": attention_size,
-        "sampled_above": sampled_above,
-        "samples": samples,
-        "families": options.family_names(families),
-        "reduction": reduction,
-        "output": output,
-        "baseline": baseline,
-        "symmetric": symmetric,
-        "random_state": seed,
-    }
-    reading = {
-        "directed": directed,
-        "self_loops": self_loops,
-        "parallel_edges": parallel_edges,
-        "weights": weights,
-        "unseen_labels": unseen_labels,
-    }
-    given = {name: value for name, value in fitting.items() if value is not None}
-    policies = {name: value for name, value in reading.items() if value is not None}
-    running.check(ctx, run, out, add=add, cluster=cluster, if_busy=if_busy, max_memory=max_memory)
+    running.check(ctx, run, out, add=add, cluster=cluster, if_busy=if_busy)
     if out is not None:
-        # Of a run the table can be written again, if it is the same; that is seen at the end.
+        # A run's table may be written again if it is the same, which is seen at the end.
         check_output(out, TABLES, force=force or run is not None)
     if save_model is not None:
         check_output(save_model, (), force=force or run is not None)
-
-    show_progress = not quiet and sys.stderr.isatty()
-    how = {"n_jobs": jobs, "device": device, "verbose": show_progress, "max_memory": max_memory}
+    execution = {
+        "n_jobs": jobs,
+        "engine": engine,
+        "device": device,
+        "max_memory": max_memory,
+        "verbose": not quiet,
+        "policies": given.policies,
+    }
+    if unseen_labels is not None:
+        execution["unseen_labels"] = unseen_labels
     saved = run if add and model is None else model
     if saved is None:
-        estimator = _new_estimator(given | policies | how)
+        estimator = _new_estimator(sources, features, preset, settings, seed, execution)
     else:
-        _refuse_with_model(ctx, given, save_model)
-        estimator = _saved_estimator(saved, policies | how)
-    asked = {name: _stated(estimator, name) for name in POLICIES}
-    found = inputs.read_graphs(
-        graphs,
-        node_labels=node_labels,
-        edge_labels=edge_labels,
-        attributes=attributes,
-        policies=inputs.chosen_policies(**asked),
-    )
+        _refuse_with_model(ctx, save_model)
+        estimator = load_estimator(saved, **execution)
 
-    _wake_the_engine(device)
-    began = time.perf_counter()
-    busy = if_busy or "wait"
-    with running.resumable(run), running.connected(cluster):
+    with running.resumable(run), running.connected(cluster) as client:
+        found = read_graphs(graphs, **given.keywords(), quiet=quiet)
+        busy = if_busy or "wait"
         if saved is None:
-            estimator.fit(found.graphs, run=run, if_busy=busy)
-        fitted = time.perf_counter()
+            fit(estimator, found.graphs, run=run, if_busy=busy, quiet=quiet)
         values = (
             estimator.transform(found.graphs)
             if run is None
-            else estimator.embed_into(run, found.graphs, add=add, if_busy=busy)
+            else estimator.embed_into(run, found.graphs, add=add, if_busy=busy, cluster=client)
         )
-    ended = time.perf_counter()
     names = [graph.name or f"graph-{place}" for place, graph in enumerate(found.graphs)]
     columns = [str(name) for name in estimator.get_feature_names_out()]
     if out is not None:
-        write_table(out, Table(values, names, columns, found.classes), force=force or run is None)
+        table = Table(values, names, columns, found.classes)
+        write_table(out, table, force=force or run is None, formulas=formulas)
     if save_model is not None:
-        estimator.save(save_model)
+        # The file is the same, however the rows were computed.
+        estimator.set_params(n_jobs=None, verbose=False, max_memory=None).save(save_model)
     if not quiet:
-        n_pairs = len(names) * len(estimator.sources_)
-        speed = f"{n_pairs / max(ended - fitted, 1e-9):.0f} pairs/s"
+        kept = "" if run is None or out is None else f", kept in {shown(run)}"
         typer.echo(
-            f"{run if out is None else out}: {len(names)} graphs x {len(columns)} columns, "
-            f"in {ended - began:.1f} s, {speed if run is None else f'kept in {run}'}"
+            f"{shown(str(run if out is None else out))}: {len(names):,} graphs x "
+            f"{len(columns):,} columns{kept}, in {elapsed(ctx):.1f} s"
         )
 
 
-def _new_estimator(parameters: dict[str, Any]) -> DDGK:
-    from ddgk.estimator import DDGK
+def fit(
+    estimator: DDGK,
+    graphs: list[Graph],
+    *,
+    quiet: bool,
+    run: str | None = None,
+    if_busy: str = "wait",
+) -> DDGK:
+    """Fit a model, and show that it is being done where that takes more than two seconds."""
+    from ddgk.embedding import progress
 
-    return DDGK(**({"random_state": 0} | parameters))
-
-
-def _saved_estimator(path: Path | str, parameters: dict[str, Any]) -> DDGK:
-    from ddgk.estimator import DDGK
-
-    estimator = DDGK.load(path)
-    estimator.set_params(**parameters)
+    with progress("Fitting", 1, "model", not quiet, patience=2.0) as advance:
+        estimator.fit(graphs, run=run, if_busy=if_busy)
+        advance(1)
     return estimator
 
 
-def _wake_the_engine(device: str) -> None:
-    """Import what trains, so that the time that is told is the time of the work."""
-    from ddgk.engine import make_engine
+def load_estimator(path: Path | str, **execution: Any) -> DDGK:
+    """Read a saved model, and say how it is to be run."""
+    from ddgk.estimator import DDGK
 
-    make_engine(device=device)
-
-
-def _stated(estimator: DDGK, name: str) -> str | None:
-    """Return a policy that differs from "error", so that networks keep policies of their own."""
-    policy = str(getattr(estimator, name))
-    return None if policy == "error" else policy
+    return DDGK.load(path).set_params(**execution)
 
 
-def _refuse_with_model(ctx: typer.Context, given: dict[str, Any], save_model: Path | None) -> None:
+def _new_estimator(
+    sources: int | None,
+    features: int | None,
+    preset: str | None,
+    settings: list[str] | None,
+    seed: int | None,
+    execution: dict[str, Any],
+) -> DDGK:
+    config = options.configured(preset, options.settings(settings))
+    from ddgk.estimator import DDGK
+
+    estimator = DDGK(
+        n_sources=sources or N_SOURCES,
+        n_features=None if features == 0 else features or N_FEATURES,
+        config=config,
+        random_state=seed or 0,
+    )
+    if config.torch_reason and execution["engine"] == "auto" and execution["verbose"]:
+        typer.echo(f"note: {config.torch_reason}, which is slower", err=True)
+    return estimator.set_params(**execution)
+
+
+def _refuse_with_model(ctx: typer.Context, save_model: Path | None) -> None:
     """Refuse options that shape a new model, since a saved one is what it is."""
-    spelled = {"n_sources": "--sources", "sources": "--choose", "random_state": "--seed"}
-    names = [spelled.get(name, "--" + name.replace("_", "-")) for name in given]
+    spelled = {"settings": "--set"}
+    names = [
+        spelled.get(name, f"--{name}")
+        for name in SHAPING
+        if ctx.params.get(name) not in (None, [], ())
+    ]
     names += [] if save_model is None else ["--save-model"]
     if names:
         raise typer.BadParameter(
-            f"{', '.join(names)} would fit a new model, and --model embeds with a saved one",
-            ctx=ctx,
+            f"{', '.join(names)} would fit a new model, and this embeds with a saved one", ctx=ctx
         )

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import secrets
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ddgk.cli import inputs, options
-from ddgk.cli.compare import load_model
+from ddgk.cli import options
+from ddgk.cli.commands import elapsed
+from ddgk.cli.compare import fitted_model
+from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
 from ddgk.cli.outputs import check_output
+from ddgk.errors import MissingExtraError, shown
 
 
+@takes_graphs
 def explore(
-    graphs: Annotated[
-        str, typer.Argument(metavar="GRAPHS", help="A data set's name, a file, folder or pattern.")
-    ],
+    ctx: typer.Context,
+    graphs: options.Graphs,
+    given: InputOptions,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -28,36 +33,45 @@ def explore(
         ),
     ] = None,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Serve the page on this machine, with all functions.")
+        bool, typer.Option("--serve", help="Serve the page on this computer, with all functions.")
     ] = False,
     host: Annotated[
-        str, typer.Option(help="Address to serve on; other than loopback needs a token.")
+        str,
+        typer.Option(
+            metavar="HOST", help="Address to serve on; other than loopback needs a token."
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to serve on.")] = 8000,
+    port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to serve on.")
+    ] = 8000,
     token: Annotated[
         str | None,
         typer.Option(
             envvar="DDGK_TOKEN",
+            metavar="TOKEN",
             help="Token that requests must carry; 'new' makes one.",
             show_default=False,
         ),
     ] = None,
-    model: Annotated[
-        Path | None,
-        typer.Option(help="A saved model. Default: one is fitted to the graphs.", metavar="FILE"),
-    ] = None,
     projection: Annotated[
-        str, typer.Option(help="The map: auto, umap or pca; auto is umap where it is installed.")
+        str,
+        options.choice(
+            "projection", "The map; auto is umap where it is installed, else pca.", default="auto"
+        ),
     ] = "auto",
     aligned: Annotated[
-        int, typer.Option(min=0, help="Nearest graphs that the file aligns each graph with.")
+        int,
+        typer.Option(
+            metavar="N", min=0, help="Nearest graphs that the file aligns each graph with."
+        ),
     ] = 3,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = 1,
     force: options.Force = False,
     quiet: options.Quiet = False,
+    model: options.Model = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
 ) -> None:
-    """Make a page with a map of graphs: one file, or served on this machine.
+    """Make a page with a map of graphs: one file, or served on this computer.
 
     \b
     ddgk explore MUTAG -o map.html
@@ -72,23 +86,34 @@ def explore(
         from ddgk.explorer.server import check_address
 
         check_address(host, token)
+        if find_spec("starlette") is None or find_spec("uvicorn") is None:
+            raise MissingExtraError(
+                "serving needs starlette and uvicorn: pip install 'ddgk[explore]'"
+            )
+    from ddgk.embedding import progress
     from ddgk.explorer.atlas import make_atlas
     from ddgk.explorer.page import write_page
 
-    dataset = inputs.read_graphs(graphs)
-    atlas = make_atlas(
-        dataset.graphs,
-        title=dataset.name or graphs,
-        model=None if model is None else load_model(model),
-        classes=None if dataset.classes is None else dataset.classes.tolist(),
-        projection=projection,
-        random_state=seed,
-        n_jobs=jobs,
-    )
+    dataset = read_graphs(graphs, **given.keywords(), quiet=quiet)
+    fitted = fitted_model(model, dataset.graphs, seed=seed, jobs=jobs, quiet=quiet)
+    with progress("Mapping", len(dataset.graphs), "graphs", not quiet, patience=2.0) as advance:
+        atlas = make_atlas(
+            dataset.graphs,
+            title=dataset.name or graphs,
+            model=fitted,
+            classes=None if dataset.classes is None else dataset.classes.tolist(),
+            projection=projection,
+            random_state=seed,
+            n_jobs=jobs,
+        )
+        advance(len(dataset.graphs))
     if out is not None:
         write_page(atlas, out, n_aligned=aligned)
         if not quiet:
-            typer.echo(f"wrote {out}: {len(atlas.graphs):,} graphs, {out.stat().st_size:,} bytes")
+            typer.echo(
+                f"wrote {shown(str(out))}: {len(atlas.graphs):,} graphs, "
+                f"{out.stat().st_size:,} bytes, in {elapsed(ctx):.1f} s"
+            )
     if serve:
         from ddgk.explorer.server import serve as run
 

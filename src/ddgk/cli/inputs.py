@@ -205,7 +205,9 @@ def _options() -> dict[str, Any]:
         found[name] = Annotated[str | None, _choice(name)]
     found["threshold"] = Annotated[
         float | None,
-        typer.Option(min=0.0, help="Keep edges with a weight above this.", rich_help_panel=PANEL),
+        typer.Option(
+            metavar="X", min=0.0, help="Keep edges with a weight above this.", rich_help_panel=PANEL
+        ),
     ]
     return found
 
@@ -222,6 +224,7 @@ def _choice(name: str) -> Any:
         metavar="|".join(allowed),
         help=HELP[name],
         callback=check,
+        autocompletion=lambda incomplete: [w for w in allowed if w.startswith(incomplete)],
         show_default=allowed[0],
         rich_help_panel=PANEL,
     )

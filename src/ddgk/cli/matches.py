@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ddgk.cli.outputs import rows_as_csv
+from ddgk.errors import shown
 
 if TYPE_CHECKING:
     from ddgk.alignment import Alignment, GroupAlignment, Orbit
@@ -20,6 +21,7 @@ SUFFIXES = (".json", ".csv", *FIGURES)
 MOST_ORBITS = 8
 MOST_NAMES = 12
 MOST_ROWS = 200
+LONGEST = 60  # characters of a name
 
 
 def write(path: Path, found: Alignment, groups: GroupAlignment | None, detail: str) -> None:
@@ -59,7 +61,7 @@ def show(found: Alignment, groups: GroupAlignment | None, files: list[Path]) -> 
             soft_wrap=True,
         )
     for path in files:
-        console.print(f"wrote {path}", soft_wrap=True)
+        console.print(f"wrote {shown(str(path))}", soft_wrap=True)
 
 
 SUMMARY = (
@@ -99,12 +101,12 @@ def show_many(named: list[tuple[str, str]], every: list[Alignment], files: list[
         table.add_column(heading)
     for row in _summaries(named[:MOST_ROWS], every[:MOST_ROWS]):
         cells = (*row[:4], f"{row[4]:.2f}", f"{row[5]:.2f}", "yes" if row[6] else "no")
-        table.add_row(*map(str, cells))
+        table.add_row(*map(_text, cells))
     if len(every) > MOST_ROWS:
         table.caption = f"and {len(every) - MOST_ROWS} more (all are in .csv and .json)"
     console.print(table)
     for path in files:
-        console.print(f"wrote {path}", soft_wrap=True)
+        console.print(f"wrote {shown(str(path))}", soft_wrap=True)
 
 
 def _summaries(named: list[tuple[str, str]], every: list[Alignment]) -> list[tuple[Any, ...]]:
@@ -120,6 +122,11 @@ def _summaries(named: list[tuple[str, str]], every: list[Alignment]) -> list[tup
         )
         for names, found in zip(named, every, strict=True)
     ]
+
+
+def _text(value: object) -> str:
+    """Return a name or label from a file as it is safe to print."""
+    return shown(str(value), LONGEST)
 
 
 def _rows(found: Alignment, groups: GroupAlignment | None) -> list[tuple[Any, ...]]:
@@ -143,23 +150,23 @@ def _table(found: Alignment) -> Any:
     from rich.table import Table
 
     def labels(graph: Graph) -> dict[object, str]:
-        return dict(zip(graph.node_names, map(str, graph.node_labels or ()), strict=False))
+        return dict(zip(graph.node_names, map(_text, graph.node_labels or ()), strict=False))
 
     mine, theirs = labels(found.target), labels(found.source)
     labelled = bool(mine and theirs)
     table = Table()
-    table.add_column(found.target.name or "target")
-    table.add_column(found.source.name or "source")
+    table.add_column(_text(found.target.name or "target"))
+    table.add_column(_text(found.source.name or "source"))
     table.add_column("confidence", justify="right")
     if labelled:
         table.add_column("labels")
     sure = found.confidence
     rows = [
-        (str(t), str(s), f"{sure[t]:.2f}", *([f"{mine[t]} {theirs[s]}"] if labelled else []))
+        (_text(t), _text(s), f"{sure[t]:.2f}", *([f"{mine[t]} {theirs[s]}"] if labelled else []))
         for t, s in islice(found.matching.items(), MOST_ROWS)
     ]
     alone = found.unmatched_target
-    rows += [(str(t), "-", "-", *([mine[t]] if labelled else [])) for t in alone[:MOST_ROWS]]
+    rows += [(_text(t), "-", "-", *([mine[t]] if labelled else [])) for t in alone[:MOST_ROWS]]
     for row in rows[:MOST_ROWS]:
         table.add_row(*row)
     hidden = len(found.pairs) + len(alone) - min(len(rows), MOST_ROWS)
@@ -180,10 +187,12 @@ def _group_table(groups: GroupAlignment) -> Any:
     for t, name in enumerate(mine.names):
         s = partners.get(t)
         if s is None:
-            table.add_row(str(name), "-", str(mine.sizes[t]), "-")
+            table.add_row(_text(name), "-", str(mine.sizes[t]), "-")
         else:
             sizes = f"{mine.sizes[t]} and {theirs.sizes[s]}"
-            table.add_row(str(name), str(theirs.names[s]), sizes, f"{groups.attention[t, s]:.2f}")
+            table.add_row(
+                _text(name), _text(theirs.names[s]), sizes, f"{groups.attention[t, s]:.2f}"
+            )
     return table
 
 
@@ -224,7 +233,7 @@ def _ties(orbits: tuple[Orbit, ...]) -> list[str]:
     """Say which nodes could as well have each other's partners."""
     lines = []
     for orbit in orbits[:MOST_ORBITS]:
-        names = ", ".join(map(str, orbit.nodes[:MOST_NAMES]))
+        names = ", ".join(map(_text, orbit.nodes[:MOST_NAMES]))
         if len(orbit.nodes) > MOST_NAMES:
             names += f" and {len(orbit.nodes) - MOST_NAMES} more"
         if orbit.exchanged:

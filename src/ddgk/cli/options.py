@@ -7,53 +7,34 @@ compares them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from typing import Annotated, Any
+import os
+from difflib import get_close_matches
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from ddgk.config import Config
+
+MODEL = "Model"
+RUNNING = "Execution"
+LONG = "Long runs"
+
 CHOICES: dict[str, tuple[str, ...]] = {
     "preset": ("default", "paper", "authors"),
-    "choose": ("random", "sizes", "farthest", "facility"),
-    "scores": ("linear", "tanh"),
-    "reverse": ("tied", "free"),
-    "start": ("equivariant", "glorot"),
-    "reduction": ("mean", "sum", "both"),
-    "output": ("channels", "total", "edges"),
-    "baseline": ("source", "target", "none"),
-    "directed": ("error", "undirected"),
-    "self_loops": ("error", "drop"),
-    "parallel_edges": ("error", "merge"),
-    "weights": ("error", "ignore", "keep"),
-    "unseen_labels": ("error", "ignore"),
-    "attributes": ("ignore", "keep", "shift"),
+    "unseen_labels": ("warn", "ignore", "error"),
+    "engine": ("auto", "fused", "torch"),
     "if_busy": ("wait", "share", "fail"),
+    "labels": ("soft", "strict", "ignore"),
     "groups": ("communities", "labels"),
     "detail": ("nodes", "groups"),
-    "protocol": ("nested", "paper", "authors-code"),
-    "classifier": ("svm", "linear", "boosting"),
+    "projection": ("auto", "umap", "pca"),
 }
 
-FAMILIES = ("node_labels", "edge_labels", "attributes")
-RELATIONS = ("node_to_edges", "closeness", "edge_to_nodes", "neighborhood")
-VIEWS = ("node_to_edges", "heat", "closeness")
-BASELINES = (
-    "sizes",
-    "histogram",
-    "sp",
-    "wl",
-    "wl-oa",
-    "wwl",
-    "walks",
-    "netlsd",
-    "graph2vec",
-    "node2vec",
-    "gin",
-)
 
-
-def choice(name: str, text: str, *, default: str | None = None) -> Any:
-    """Return an option that takes one of a few words; default: what is said to hold without it."""
+def choice(name: str, text: str, *, default: str | None = None, panel: str | None = None) -> Any:
+    """Return an option that takes one of a few words; default: what holds without it."""
     allowed = CHOICES[name]
 
     def check(value: str | None) -> str | None:
@@ -65,205 +46,108 @@ def choice(name: str, text: str, *, default: str | None = None) -> Any:
         metavar="|".join(allowed),
         help=text,
         callback=check,
+        autocompletion=lambda incomplete: [w for w in allowed if w.startswith(incomplete)],
         show_default=False if default is None else default,
+        rich_help_panel=panel,
     )
 
 
-def at_least(minimum: int, text: str) -> Any:
-    """Return an option that takes a number; without it, it is as the preset says."""
-    return typer.Option(min=minimum, help=text, show_default=False)
+def settings(given: list[str] | None) -> dict[str, Any]:
+    """Read NAME=VALUE: a value is a number, true, false, a word, or several with commas.
 
-
-def numbers(text: str | None) -> tuple[int, ...] | None:
-    """Read whole numbers separated by commas.
-
-    >>> numbers("1,2,5")
-    (1, 2, 5)
+    >>> settings(["depth=2", "checkpoints=5,20", "reduction=mean", "symmetric=true"])
+    {'depth': 2, 'checkpoints': (5, 20), 'reduction': 'mean', 'symmetric': True}
+    >>> settings(['coefficients={"node_labels": 0.5}', "checkpoints=[4]"])
+    {'coefficients': {'node_labels': 0.5}, 'checkpoints': (4,)}
     """
-    if text is None:
-        return None
-    try:
-        return tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise typer.BadParameter(f"must be numbers such as 1,2,5, not {text!r}") from None
-
-
-def seeds(text: str | None) -> tuple[int, ...] | None:
-    """Read seeds separated by commas.
-
-    >>> seeds("0,1,2")
-    (0, 1, 2)
-    """
-    found = numbers(text)
-    if found is not None and (len(set(found)) < len(found) or min(found) < 0):
-        raise typer.BadParameter(f"must be different numbers from 0 on, not {text!r}")
-    return found
-
-
-def shares(text: str | None) -> tuple[float, ...] | None:
-    """Read whole percentages that ascend to 100, as shares.
-
-    >>> shares("5,20,100")
-    (0.05, 0.2, 1.0)
-    """
-    found = numbers(text)
-    if found is None:
-        return None
-    if list(found) != sorted(set(found)) or found[0] < 1 or found[-1] != 100:
-        raise typer.BadParameter(f"must ascend from 1 at least to 100, not {text!r}")
-    return tuple(percent / 100 for percent in found)
-
-
-def family_names(text: str | None) -> str | tuple[str, ...] | None:
-    """Read "auto", "none", or names separated by commas.
-
-    >>> family_names("node_labels,edge_labels")
-    ('node_labels', 'edge_labels')
-    """
-    if text is None or text in ("auto", "none"):
-        return text
-    return _some_of(FAMILIES, text, "auto, none, or some of")
-
-
-def relation_names(text: str | None) -> tuple[str, ...] | None:
-    """Read the names of what encoders learn to predict, separated by commas.
-
-    >>> relation_names("node_to_edges,edge_to_nodes")
-    ('node_to_edges', 'edge_to_nodes')
-    """
-    found = None if text is None else _some_of(RELATIONS, text, "some of")
-    if found is not None and len(set(found)) < len(found):
-        raise typer.BadParameter(f"must be different relations, not {text!r}")
-    return found
-
-
-def view_names(text: str | None) -> tuple[str, ...] | None:
-    """Read the names of what `align` reconstructs, separated by commas.
-
-    >>> view_names("node_to_edges,heat")
-    ('node_to_edges', 'heat')
-    """
-    return None if text is None else _some_of(VIEWS, text, "some of")
-
-
-def baseline_names(text: str | None) -> tuple[str, ...] | None:
-    """Read "all", or names of baselines separated by commas.
-
-    >>> baseline_names("wl,sp")
-    ('wl', 'sp')
-    """
-    if text == "all":
-        return BASELINES
-    return None if text is None else _some_of(BASELINES, text, "all, or some of")
-
-
-def changes(given: list[str] | None) -> tuple[tuple[str, Any], ...]:
-    """Read NAME=VALUE, where a value is a number, a list of numbers in brackets, or a word.
-
-    >>> changes(["depth=2", "curve=[5, 20]", "reduction=mean"])
-    (('depth', 2), ('curve', (5, 20)), ('reduction', 'mean'))
-    """
-    found = []
+    found: dict[str, Any] = {}
     for text in given or ():
-        name, sign, word = text.partition("=")
-        if not sign or not name.strip():
-            raise typer.BadParameter(f"must be NAME=VALUE, such as reduction=mean, not {text!r}")
-        try:
-            value = json.loads(word)
-        except (ValueError, RecursionError):
-            value = word.strip()
-        if isinstance(value, dict):
-            raise typer.BadParameter(f"{name} must be a number, a list or a word, not {word!r}")
-        found.append((name.strip(), tuple(value) if isinstance(value, list) else value))
-    return tuple(found)
+        name, sign, word = (part.strip() for part in text.partition("="))
+        if not sign or not name or not word:
+            raise typer.BadParameter(
+                f"--set takes NAME=VALUE, such as learning_rate=0.2, not {text!r}"
+            )
+        if name in found:
+            raise typer.BadParameter(f"--set gives {name} twice")
+        found[name] = _value(word)
+    return found
 
 
-def _some_of(known: tuple[str, ...], text: str, choice: str) -> tuple[str, ...]:
-    names = tuple(part.strip() for part in text.split(","))
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        raise typer.BadParameter(f"must be {choice} {', '.join(known)}, not {unknown[0]!r}")
-    return names
+def _value(text: str) -> Any:
+    if text in ("True", "False"):
+        return text == "True"
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        parts = [part.strip() for part in text.split(",")]
+        return tuple(map(_value, parts)) if len(parts) > 1 and all(parts) else text
+    return tuple(value) if isinstance(value, list) else value
 
 
-def checked(read: Callable[[str | None], Any]) -> Callable[[str | None], str | None]:
-    """Return a callback that refuses, as a mistake in usage, text that `read` cannot read."""
+def configured(preset: str | None, changes: dict[str, Any]) -> Config:
+    """Return a preset with some fields changed."""
+    from ddgk.config import Config
+    from ddgk.errors import ParameterError
 
-    def check(value: str | None) -> str | None:
-        read(value)
-        return value
+    config = Config.preset(preset or "default")
+    known = config.get_params()
+    for name in changes:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise typer.BadParameter(
+                f"--set {name}: there is no such field{meant} (ddgk config lists all)"
+            )
+        if changes[name] == "none" and "None" in str(Config.__dataclass_fields__[name].type):
+            changes = changes | {name: None}
+    try:
+        return config.replace(**changes)
+    except ParameterError as error:
+        raise typer.BadParameter(f"--set: {error} (ddgk config explains all fields)") from None
 
-    return check
+
+def _threads(jobs: int) -> int:
+    """Return a number of threads; -1 is all cores that this process may use."""
+    if jobs == 0 or jobs < -1:
+        raise typer.BadParameter(f"must be a number of threads, or -1 for all cores, not {jobs}")
+    if jobs > 0:
+        return jobs
+    usable = getattr(os, "sched_getaffinity", None)
+    return len(usable(0)) if usable else os.cpu_count() or 1
 
 
+GRAPHS = (
+    "A data set's name (ddgk datasets list), a file, a folder of files, a pattern in quotes, or "
+    "one graph of many as in MUTAG:3."
+)
+Graphs = Annotated[str, typer.Argument(metavar="GRAPHS", help=GRAPHS)]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Threads; results do not depend on it.")]
-Seed = Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Fixes every draw.")]
-Sources = Annotated[int, typer.Option(min=1, help="How many graphs become sources.")]
-DataSet = Annotated[
-    str, typer.Argument(metavar="DATASET", help="A data set's name, or a TU folder or zip.")
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")
 ]
-Repeats = Annotated[
-    int | None,
+Jobs = Annotated[
+    int,
     typer.Option(
-        min=1,
-        help="How often graphs are dealt into ten folds.",
-        show_default="10, and 3 beyond 1000 graphs",
+        "--jobs",
+        "-j",
+        metavar="N",
+        callback=_threads,
+        show_default="all cores",
+        help="Threads; -1 for all cores. Results do not depend on it.",
+        rich_help_panel=RUNNING,
     ),
 ]
-
-Families = Annotated[
-    str | None,
+Seed = Annotated[
+    int,
     typer.Option(
-        metavar="NAMES",
-        callback=checked(family_names),
-        help=f"Which labels to read: auto, none, or some of {', '.join(FAMILIES)}, with commas.",
-        show_default="auto",
+        metavar="N", min=0, max=2**32 - 1, help="Seed of every random draw.", rich_help_panel=MODEL
     ),
 ]
-
-Relations = Annotated[
-    str | None,
+Model = Annotated[
+    Path | None,
     typer.Option(
-        metavar="NAMES",
-        callback=checked(relation_names),
-        help=f"What encoders learn to predict: some of {', '.join(RELATIONS)}, with commas.",
-        show_default=False,
+        metavar="FILE",
+        help="Use a model that `ddgk embed --save-model` wrote, in place of fitting one.",
+        rich_help_panel=MODEL,
     ),
-]
-
-Views = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAMES",
-        callback=checked(view_names),
-        help=f"What is reconstructed: some of {', '.join(VIEWS)}, with commas.",
-        show_default="node_to_edges,heat",
-    ),
-]
-
-NodeLabels = Annotated[
-    str | None,
-    typer.Option(metavar="KEY", help="The key of node labels in .gml, .graphml and .json files."),
-]
-EdgeLabels = Annotated[
-    str | None,
-    typer.Option(metavar="KEY", help="The key of edge labels in those files."),
-]
-NodeAttributes = Annotated[
-    str | None,
-    choice("attributes", "Node attributes of sets in TU format.", default="ignore"),
-]
-Directed = Annotated[
-    str | None, choice("directed", "What to do with directed graphs.", default="error")
-]
-SelfLoops = Annotated[
-    str | None, choice("self_loops", "What to do with self-loops.", default="error")
-]
-ParallelEdges = Annotated[
-    str | None, choice("parallel_edges", "What to do with repeated edges.", default="error")
-]
-Weights = Annotated[
-    str | None, choice("weights", "What to do with edge weights other than 1.", default="error")
 ]

@@ -7,10 +7,12 @@ from typing import Annotated
 
 import typer
 
-from ddgk.cli import inputs, options
-from ddgk.cli.compare import load_model
-from ddgk.cli.failures import Commands
+from ddgk.cli import options
+from ddgk.cli.commands import Command, Commands, elapsed
+from ddgk.cli.compare import fitted_model
+from ddgk.cli.inputs import InputOptions, read_graph, read_graphs, takes_graphs
 from ddgk.cli.outputs import check_output
+from ddgk.errors import shown
 
 search = typer.Typer(
     cls=Commands,
@@ -20,20 +22,18 @@ search = typer.Typer(
 )
 
 
-@search.command()
+@search.command(cls=Command)
+@takes_graphs
 def build(
-    graphs: Annotated[
-        str, typer.Argument(metavar="GRAPHS", help="A data set's name, a file, folder or pattern.")
-    ],
+    ctx: typer.Context,
+    graphs: options.Graphs,
+    given: InputOptions,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The index to write.")],
-    model: Annotated[
-        Path | None,
-        typer.Option(help="A saved model. Default: one is fitted to the graphs.", metavar="FILE"),
-    ] = None,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = 1,
     force: options.Force = False,
     quiet: options.Quiet = False,
+    model: options.Model = None,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
 ) -> None:
     """Embed graphs and write a search index.
 
@@ -41,19 +41,20 @@ def build(
     ddgk search build MUTAG -o mutag.index
     """  # noqa: D301
     check_output(out, (), force=force)
-    from ddgk.comparison import default_model
     from ddgk.search import GraphIndex
 
-    collection = inputs.read_graphs(graphs).graphs
-    fitted = default_model(seed, jobs).fit(collection) if model is None else load_model(model)
-    index = GraphIndex.build(fitted, collection, n_jobs=jobs)  # type: ignore[arg-type]
+    collection = read_graphs(graphs, **given.keywords(), quiet=quiet).graphs
+    fitted = fitted_model(model, collection, seed=seed, jobs=jobs, quiet=quiet)
+    index = GraphIndex.build(fitted, collection, n_jobs=jobs)
     index.save(out)
     if not quiet:
-        typer.echo(f"wrote {out}: {len(index):,} graphs")
+        typer.echo(f"wrote {shown(str(out))}: {len(index):,} graphs, in {elapsed(ctx):.1f} s")
 
 
-@search.command()
+@search.command(cls=Command)
+@takes_graphs
 def query(
+    given: InputOptions,
     index: Annotated[
         Path, typer.Argument(metavar="INDEX", help="As `ddgk search build` wrote it.")
     ],
@@ -63,15 +64,21 @@ def query(
             metavar="GRAPH", help="A file with one graph, or one of many, as in MUTAG:3."
         ),
     ],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many graphs to return.")] = 10,
+    k: Annotated[
+        int, typer.Option("-k", metavar="N", min=1, help="How many graphs to return.")
+    ] = 10,
     within: Annotated[
         float | None,
-        typer.Option(min=0, help="Return all graphs at most this far away in place of k."),
+        typer.Option(
+            metavar="DISTANCE", min=0, help="Return all graphs at most this far away in place of k."
+        ),
     ] = None,
     rerank: Annotated[
         int,
         typer.Option(
-            min=0, help="Align with this many of the nearest, and sort by what is shared."
+            metavar="N",
+            min=0,
+            help="Align with this many of the nearest, and sort by what is shared.",
         ),
     ] = 0,
     out: Annotated[
@@ -91,7 +98,7 @@ def query(
     from ddgk.plain import csv_bytes, visible
     from ddgk.search import GraphIndex
 
-    wanted = inputs.read_graph(graph)
+    wanted = read_graph(graph, **given.keywords(), quiet=quiet)
     opened = GraphIndex.load(index)
     hits = (
         opened.query(wanted, k, rerank=rerank) if within is None else opened.within(wanted, within)

@@ -1,0 +1,39 @@
+import json
+from dataclasses import fields
+
+from ddgk.cli.config import documented, values_of
+from ddgk.config import CHOICES, PRESETS, Config
+
+
+def test_every_field_is_documented_with_its_choices():
+    found = documented()
+    assert [field.name for field in found] == [field.name for field in fields(Config)]
+    for field in found:
+        assert field.kind
+        assert field.text.endswith(".")
+        for word in CHOICES.get(field.name, ()):
+            assert f'"{word}"' in field.kind
+
+
+def test_all_fields_are_listed_with_their_values(run):
+    said = run("config").stdout
+    for field in documented():
+        for text in values_of(field.name, PRESETS).values():
+            assert text in said
+        assert f"\n{field.name}=" in f"\n{said}"
+
+
+def test_one_field(run):
+    said = run("config", "learning_rate").stdout.splitlines()
+    assert said[0] == "learning_rate=0.1  (paper: 0.01; authors: 0.01)"
+    assert len(said) == 2
+
+
+def test_a_preset_as_json(run):
+    found = json.loads(run("config", "--preset", "paper").stdout)
+    assert Config.from_json(found) == PRESETS["paper"]
+    assert json.loads(run("config", "--preset", "paper", "reverse").stdout) == {"reverse": "free"}
+
+
+def test_a_field_that_is_not(fails):
+    assert "did you mean learning_rate?" in fails("config", "learning_rates", code=2)

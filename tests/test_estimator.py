@@ -184,7 +184,7 @@ def test_unseen_labels_follow_their_policy():
 def test_weights_beyond_fit_are_clipped_with_a_warning():
     graphs = [Graph(3, [(0, 1), (1, 2)], edge_weights=[w, 1.0]) for w in (1.0, 2.0, 4.0)]
     model = DDGK(**QUICK).fit(graphs)
-    with pytest.warns(UserWarning, match="larger than the scale that fit learned"):
+    with pytest.warns(UserWarning, match="larger than any that fit saw"):
         found = model.transform([graphs[0].replace(edge_weights=[9.0, 1.0])])
     np.testing.assert_array_equal(found, model.transform([graphs[2]]))
 

@@ -456,7 +456,7 @@ class DDGK(Transformer):
 
         content = hashlib.sha256("".join(graph.digest for graph in graphs).encode()).hexdigest()
         return {
-            "config": config.as_json(),
+            **{f"config.{name}": value for name, value in config.as_json().items()},
             "n_sources": int(self.n_sources),
             "n_features": None if self.n_features is None else int(self.n_features),
             "sources": self.sources if isinstance(self.sources, str) else "given",

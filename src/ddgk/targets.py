@@ -183,6 +183,7 @@ class Encoding:
     target: str = "adjacency"
     edge_label_neighbourhood: str = "pooled"
     seed: int = 0
+    largest_weight: float = 0.0
 
     def __post_init__(self) -> None:
         if self.target not in TARGETS:
@@ -200,7 +201,15 @@ class Encoding:
         if any(graph.edge_weights is not None for graph in graphs):
             scale = learn_weight_scale(graphs, policies)
         scale = None if scale is None or scale.rule == "ignore" else scale
-        return cls(attributes, scale, config.target, neighbourhood)
+        largest = max(
+            (
+                float(np.abs(g.edge_weights).max(initial=0))
+                for g in graphs
+                if g.edge_weights is not None
+            ),
+            default=0.0,
+        )
+        return cls(attributes, scale, config.target, neighbourhood, largest_weight=largest)
 
     @property
     def torch_reason(self) -> str:
@@ -254,6 +263,7 @@ class Encoding:
             "target": self.target,
             "edge_label_neighbourhood": self.edge_label_neighbourhood,
             "seed": self.seed,
+            "largest_weight": self.largest_weight,
         }
 
     @classmethod
@@ -266,6 +276,7 @@ class Encoding:
             str(values["target"]),
             str(values["edge_label_neighbourhood"]),
             int(values["seed"]),
+            float(values["largest_weight"]),
         )
 
     def edge_weights(self, graph: Graph) -> Array:
@@ -280,11 +291,12 @@ class Encoding:
         """Warn once of weights beyond those of `fit`; call it once per batch of graphs."""
         if self.weight_scale is None:
             return
-        clipped = sum(self.weight_scale.apply(graph)[1] for graph in graphs)
+        weighted = [g.edge_weights for g in graphs if g.edge_weights is not None]
+        clipped = sum(int((np.abs(weights) > self.largest_weight).sum()) for weights in weighted)
         if clipped:
             warnings.warn(
-                f"{clipped} edge weights are larger than the scale that fit learned "
-                f"({self.weight_scale.limit:g}) and count as 1",
+                f"{clipped} edge weights are larger than any that fit saw "
+                f"({self.largest_weight:g}) and count as 1",
                 stacklevel=3,
             )
 

@@ -47,9 +47,9 @@ def atlas():
     )  # fmt: skip
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Chromium, driven by playwright."""
+    """Chromium, driven by playwright, which has an event loop running until it ends."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="browser tests need playwright")
     if not CHROMIUM.exists():
         pytest.skip(f"browser tests need Chromium, and there is none at {CHROMIUM}")

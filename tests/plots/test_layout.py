@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,8 +33,8 @@ def test_components_stand_side_by_side():
 
 def test_a_bad_matching_only_turns_the_target_over(matched):
     found = matched(barbell())
-    ruined = found.attention[:, np.random.default_rng(3).permutation(10)]
-    worse = type(found)(found.target, found.source, ruined, 0.0, np.zeros(1))
+    shuffled = np.random.default_rng(3).permutation(found.pairs[:, 1])
+    worse = replace(found, pairs=np.stack([found.pairs[:, 0], shuffled], axis=1))
     assert worse.edge_correctness < 0.5
     target, source = lay_out_pair(worse, matched=True)
     own = lay_out(found.target)

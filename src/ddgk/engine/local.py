@@ -1,4 +1,4 @@
-"""Local attention: what a node looks like from a source after t gradient steps (METHOD 7).
+"""Local attention: what a node looks like from a source after t gradient steps.
 
 For a target node i with attention P_i = softmax(A_i) over the n_s source nodes, frozen encoder f,
 Z_i = f(P_i E), uniform attention p = 1 / n_s and z = f(p E), the loss is a sum over nodes
@@ -39,6 +39,7 @@ Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
 STRUCTURE_TERMS = ("edges", "forward_background", "reverse_background")
+N_STRUCTURE = len(STRUCTURE_TERMS)
 LABELS, REALS = 0, 1  # kinds of attributes: cross-entropy, squared error
 _OPTIONS: dict[str, Any] = {
     "error_model": "numpy",
@@ -275,38 +276,30 @@ def _bits(weights: Doubles | None) -> NDArray[np.uint64]:
     return np.zeros(0, np.uint64) if weights is None else weights.view(np.uint64)
 
 
-@numba.njit(**_OPTIONS)
-def _merge_neighbours(nodes: Any, starts: Any, around: Any, weights: Any, ids: Any) -> Any:
+def _merge_neighbours(nodes: Integers, side: Adjacency, ids: Integers) -> tuple[Any, ...]:
     """List the neighbours of some nodes by neighbourhood, ascending; equal ones are merged.
 
     Returns starts, ids, weights and how many neighbours each entry stands for.
     """
-    size = 0
-    for node in nodes:
-        size += starts[node + 1] - starts[node]
-    rows = np.empty(size, np.int32)
-    shares = np.ones(size, np.float32)
-    counts = np.empty(size, np.float32)
-    ends = np.zeros(len(nodes) + 1, np.int64)
-    place = 0
-    for r in range(len(nodes)):
-        first, last = starts[nodes[r]], starts[nodes[r] + 1]
-        own = ids[around[first:last]]
-        if len(weights) > 0:
-            by_weight = np.argsort(weights[first:last], kind="mergesort")
-            order = by_weight[np.argsort(own[by_weight], kind="mergesort")]
-        else:
-            order = np.argsort(own, kind="mergesort")
-        begin = place
-        for k in order:
-            weight = np.float32(1.0) if len(weights) == 0 else np.float32(weights[first + k])
-            if place > begin and rows[place - 1] == own[k] and shares[place - 1] == weight:
-                counts[place - 1] += 1
-            else:
-                rows[place], shares[place], counts[place] = own[k], weight, 1
-                place += 1
-        ends[r + 1] = place
-    return ends, rows[:place].copy(), shares[:place].copy(), counts[:place].copy()
+    first, sizes = side.starts[nodes], side.starts[nodes + 1] - side.starts[nodes]
+    owner = np.repeat(np.arange(len(nodes)), sizes)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    arcs = np.repeat(first, sizes) + within
+    key = owner * np.int64(max(1, len(ids))) + ids[side.nodes[arcs]]
+    if side.weights is None:
+        order = np.argsort(key, kind="stable")
+        weights = np.ones(len(key), np.float32)
+    else:
+        weights = side.weights[arcs].astype(np.float32)
+        order = np.lexsort((weights, key))
+    key, weights = key[order], weights[order]
+    begins = np.ones(len(key), dtype=bool)
+    begins[1:] = (key[1:] != key[:-1]) | (weights[1:] != weights[:-1])
+    places = np.flatnonzero(begins)
+    counts = np.diff(np.append(places, len(key))).astype(np.float32)
+    starts = np.searchsorted(owner[order][places], np.arange(len(nodes) + 1))
+    rows = (key[places] % max(1, len(ids))).astype(np.int32)
+    return starts.astype(np.int64), rows, weights[places], counts
 
 
 @dataclass(frozen=True)
@@ -318,8 +311,7 @@ class _Neighbours:
 
     @classmethod
     def of(cls, nodes: Integers, side: Adjacency, ids: Integers) -> _Neighbours:
-        weights = np.zeros(0) if side.weights is None else side.weights
-        return cls(*_merge_neighbours(nodes, side.starts, side.nodes, weights, ids))
+        return cls(*_merge_neighbours(nodes, side, ids))
 
     @property
     def arrays(self) -> tuple[Any, ...]:
@@ -592,7 +584,16 @@ def _step(
             for m in range(n_source):
                 sigmoids[m] = _sigmoid(Z[i, m])
             _attribute_terms(
-                3, own[r], around[r], attributes, P[i], sigmoids, gP, gZ, terms[r], smoothing
+                N_STRUCTURE,
+                own[r],
+                around[r],
+                attributes,
+                P[i],
+                sigmoids,
+                gP,
+                gZ,
+                terms[r],
+                smoothing,
             )
         if not trains:
             continue

@@ -14,7 +14,7 @@ from ddgk.graphs.graph import Graph, describe
 
 MAX_TEXT = 300
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-OPTIONAL = ("edge_attributes", "directed")  # what a Graph may carry beside the basic parts
+OPTIONAL = ("edge_attributes", "directed")  # what not every Graph has
 
 
 def visible(text: object, most: int = MAX_TEXT) -> str:

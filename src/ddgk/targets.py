@@ -170,6 +170,8 @@ class Encoding:
         How edge labels around a node are counted.
     seed : int
         For target matrices that are drawn.
+    largest_weight : float
+        The largest absolute edge weight of `fit`; larger ones are clipped with a warning.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ddgk import __version__
 from ddgk.embedding import embed_into, train_into
 from ddgk.errors import RunError
 from ddgk.store import open_run
@@ -45,9 +46,9 @@ def test_folders_of_others_are_left_alone(example, embedder, finished, tmp_path)
 
 def test_a_newer_format_is_named(finished, monkeypatch):
     content = (finished / "manifest.json").read_text()
-    newer = content.replace('"format": 1', '"format": 9').replace('"version": "0', '"version": "7')
+    newer = content.replace('"format": 1', '"format": 9').replace(__version__, "99.1.0")
     (finished / "manifest.json").write_text(newer)
-    with pytest.raises(RunError, match=r"written by ddgk 7\.1\.0 in format 9.*upgrade ddgk"):
+    with pytest.raises(RunError, match=r"written by ddgk 99\.1\.0 in format 9.*upgrade ddgk"):
         open_run(finished)
     monkeypatch.setattr("ddgk.store.sealed.FORMAT", 2)
     (finished / "manifest.json").write_text(content)

@@ -95,12 +95,13 @@ class WeightScale:
         weights = graph.edge_weights
         sizes = np.ones(graph.n_edges) if weights is None else np.abs(weights)
         n_clipped = int((sizes > self.limit).sum())
+        within = np.minimum(sizes, self.limit)  # before dividing, which could overflow
         if self.rule == "rank":
             places = np.searchsorted(self.knots, sizes, side="right")
             return np.asarray((0.0, *self.shares))[places], n_clipped
         if self.rule == "log":
-            return np.minimum(1.0, np.log1p(sizes) / np.log1p(self.limit)), n_clipped
-        return np.minimum(1.0, sizes / self.limit), n_clipped
+            return np.log1p(within) / np.log1p(self.limit), n_clipped
+        return within / self.limit, n_clipped
 
     def as_json(self) -> dict[str, Any]:
         """Return the rule as an object of JSON; floats come back exactly."""

@@ -201,6 +201,21 @@ def test_explain_adds_up_and_needs_a_source_that_exists():
             model.explain(GRAPHS[0], source=bad)
 
 
+@pytest.mark.parametrize("config", ["default", PAPER])
+def test_graphs_without_nodes_have_rows_of_nan(config):
+    graphs = [Graph(0, []), *(random_graph(seed) for seed in range(5))]
+    model = DDGK(2, config=config, random_state=0, policies=Policies(empty="keep"))
+    found = model.fit_transform(graphs)
+    assert np.isnan(found[0]).all()
+    assert np.isfinite(found[1:]).all()
+    assert np.isnan(model.divergences(graphs)[0]).all()
+    assert np.isnan(model.divergences(graphs[:1])).all()
+    with pytest.raises(ParameterError, match="a graph with nodes"):
+        model.explain(graphs[0], source=0)
+    with pytest.raises(ParameterError, match="at least one graph with nodes"):
+        model.fit(graphs[:1])
+
+
 def test_torch_gives_nearly_the_same():
     pytest.importorskip("torch", reason="the torch engine needs torch")
     fused, slow = (DDGK(**QUICK, engine=name).fit_transform(GRAPHS) for name in ("fused", "torch"))

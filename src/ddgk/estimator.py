@@ -158,7 +158,9 @@ class DDGK(Transformer):
         self
         """
         config = self._checked()
-        graphs = as_graphs(X, policies=self.policies)
+        graphs = [graph for graph in as_graphs(X, policies=self.policies) if graph.n_nodes]
+        if not graphs:
+            raise ParameterError("fit needs at least one graph with nodes")
         seed = self._seed(run)
         execution = self._execution()
         chosen, indices = choose_sources(graphs, self.sources, self.n_sources, seed, self.policies)
@@ -296,7 +298,7 @@ class DDGK(Transformer):
         Returns
         -------
         array of shape (n_graphs, n_sources, n_terms, n_checkpoints)
-            Named by `sources_`, `term_names_` and `checkpoints_`.
+            Named by `sources_`, `term_names_` and `checkpoints_`; NaN for graphs without nodes.
 
         Examples
         --------
@@ -307,7 +309,13 @@ class DDGK(Transformer):
         ((3, 2, 3, 5), ['edges', 'forward_background', 'reverse_background'], (0, 1, 2, 3, 4))
         """
         self.check_fitted()
-        return self._current().divergences(self._converted(X))
+        graphs, model = self._converted(X), self._current()
+        shape = (len(self.sources_), len(self.term_names_), len(self.checkpoints_))
+        found = np.full((len(graphs), *shape), np.nan)
+        kept = [place for place, graph in enumerate(graphs) if graph.n_nodes]
+        if kept:
+            found[kept] = model.divergences([graphs[place] for place in kept], kept)
+        return found
 
     def explain(self, graph: Any, source: int) -> Explanation:
         """Split the divergence of a graph from a source into shares of nodes and edges.
@@ -337,7 +345,10 @@ class DDGK(Transformer):
         whole = isinstance(source, int | np.integer) and not isinstance(source, bool)
         if not whole or not 0 <= source < n_sources:
             raise ParameterError(f"source must be 0..{n_sources - 1}, not {source!r}")
-        return self._current().explain(as_graph(graph, policies=self.policies), int(source))
+        target = as_graph(graph, policies=self.policies)
+        if not target.n_nodes:
+            raise ParameterError("explain needs a graph with nodes")
+        return self._current().explain(target, int(source))
 
     def explain_similarity(self, first: Any, second: Any) -> SimilarityExplanation:
         """Split the similarity of two graphs into shares of pairs of nodes.

@@ -26,7 +26,7 @@ def sdf(*smiles: str) -> bytes:
 def test_lines_of_smiles_with_names_a_header_and_comments():
     text = b"smiles name\n# a comment\nCCO ethanol\nC\n\nC#N\thydrogen cyanide\r\n"
     graphs = read_smiles(text, "toy.smi", "toy", Options())
-    assert [graph.name for graph in graphs] == ["ethanol", "toy-1", "hydrogen cyanide"]
+    assert [graph.name for graph in graphs] == ["ethanol", "C", "hydrogen cyanide"]
     assert graphs[2].edge_labels == ("#",)
 
 

@@ -45,7 +45,7 @@ class Budget:
     doing: str = ""
 
     def go_on(self) -> bool:
-        """Say whether there is time left; tell who watches what is being done."""
+        """Return whether time is left; print a progress line every few seconds if verbose."""
         now = perf_counter()
         if self.max_seconds is not None and now - self.began > self.max_seconds:
             self.stopped = True

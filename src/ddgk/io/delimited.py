@@ -116,7 +116,7 @@ def _read_table(lines: list[Line], where: str, name: str, options: Options) -> l
     header = lines[0][1]
     smiles = _smiles_column(header, options, where)
     if smiles is not None:
-        return _read_smiles_column(lines, smiles, where, name, options)
+        return _read_smiles_column(lines, smiles, where, options)
     columns = _known_ends(header, options, where)
     if columns is not None:
         return [_edges_by_name(lines, columns, where, name, options)]
@@ -189,7 +189,7 @@ def _column(header: list[str], wanted: str, where: str) -> int:
 
 
 def _read_smiles_column(
-    lines: list[Line], column: int, where: str, name: str, options: Options
+    lines: list[Line], column: int, where: str, options: Options
 ) -> list[Graph]:
     header = [field.casefold() for field in lines[0][1]]
     named = header.index("name") if "name" in header else None
@@ -200,7 +200,7 @@ def _read_smiles_column(
         label = fields[named] if named is not None and named < len(fields) else ""
         rows.append((number, fields[column], label))
     _note_rest(lines[0][1], {column, named}, where, options)
-    return molecules(rows, where, name, options)
+    return molecules(rows, where, options)
 
 
 def _edges_by_name(

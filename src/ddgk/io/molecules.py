@@ -10,7 +10,7 @@ from ddgk.graphs import Graph, from_rdkit, from_smiles
 from ddgk.io.options import Options, decode
 
 
-def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Graph]:  # noqa: ARG001
     """SMILES: a molecule per line, and after a blank its name; a header and # lines are skipped."""
     rows: list[tuple[int, str, str]] = []
     for number, line in enumerate(decode(data, where).splitlines(), start=1):
@@ -18,7 +18,7 @@ def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Gr
         if not smiles or smiles.startswith("#") or (not rows and smiles.casefold() == "smiles"):
             continue
         rows.append((number, smiles, label.strip()))
-    return molecules(rows, where, name, options)
+    return molecules(rows, where, options)
 
 
 def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -59,17 +59,16 @@ def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph
     return graphs
 
 
-def molecules(
-    rows: Iterable[tuple[int, str, str]], where: str, name: str, options: Options
-) -> list[Graph]:
-    """Convert rows of (line, SMILES, name or ""); invalid ones follow the policy."""
+def molecules(rows: Iterable[tuple[int, str, str]], where: str, options: Options) -> list[Graph]:
+    """Convert rows of (line, SMILES, name or ""); without a name, the SMILES is the name.
+
+    Invalid SMILES follow the policy.
+    """
     graphs = []
-    for position, (line, smiles, label) in enumerate(rows):
+    for line, smiles, label in rows:
         try:
             graphs.append(
-                from_smiles(
-                    smiles, name=shown(label) or f"{name}-{position}", policies=options.policies
-                )
+                from_smiles(smiles, name=shown(label or smiles), policies=options.policies)
             )
         except GraphError as error:
             problem = f"{where}, line {line}: " + error.problem.partition(": ")[2]

@@ -70,8 +70,10 @@ def test_node_order_batches_and_files_change_no_bit(tmp_path):
 def test_missing_values_count_as_the_mean():
     ring = nx.cycle_graph(5)
     nx.set_node_attributes(ring, {i: [[1.0, 2.0, np.nan, 3.0, 2.0][i]] for i in range(5)}, "x")
-    graph = Graph.from_networkx(ring, node_attributes="x", policies=Policies(missing="mask"))
-    X = DDGK(n_sources=1, random_state=0).fit_transform([graph, *[cloud1(s) for s in range(4)]])
+    policies = Policies(missing="mask")
+    graph = Graph.from_networkx(ring, node_attributes="x", policies=policies)
+    model = DDGK(n_sources=1, random_state=0, policies=policies)
+    X = model.fit_transform([graph, *[cloud1(s) for s in range(4)]])
     assert np.isfinite(X).all()
 
 

@@ -47,6 +47,7 @@ RADIUS = 5.0  # bandwidths beyond which two views do not count: e^-12.5 = 4e-6
 MAX_VIEWS = 1024  # nodes of a graph whose views enter the kernel; of larger graphs, a sample
 MAX_ANCHOR_VIEWS, LEAST_ANCHOR_VIEWS = 1 << 15, 32  # of all anchors together; of each at least
 NEAR = 8  # leading coordinates that decide first whether two views can be close
+CELLS_A_ROW = 1 << 31  # more than a coordinate of a view divided by the search radius
 SMALLEST_EIGENVALUE = 1e-6  # relative to the largest
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "cache": True}
@@ -57,7 +58,7 @@ _REASSOCIATE = {**_OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
 class Views:
     """The distinct views of some graphs after one step.
 
-    points: (n_points, view_dimension), ascending in the first coordinate where they are anchors.
+    points: (n_points, view_dimension), in the order of `Grid` where they are anchors.
     starts, ids, weights: graph g has ids[starts[g]:starts[g + 1]], each standing for `weights`
     nodes, in an order that does not depend on node order.
     """
@@ -159,10 +160,46 @@ class Frame:
         return Views(found, views.starts, views.ids, views.weights)
 
 
-def _sorted_points(views: Views) -> Views:
-    """Sort the points by their first coordinate; drop those that no graph has."""
+@dataclass(frozen=True)
+class Grid:
+    """Where to look for anchor points that are close to a point.
+
+    Points are sorted by cell, squares of the search radius in the first two coordinates, and within
+    a cell by the third coordinate. keys, starts: the points of cell keys[c] are
+    starts[c]..starts[c + 1]. leading: the first coordinates of all points, one row per coordinate.
+    """
+
+    keys: Integers
+    starts: Integers
+    leading: Singles
+
+    @classmethod
+    def of(cls, points: Singles, bandwidth: float) -> Grid:
+        """Index points that are in order."""
+        keys, first = np.unique(_cells(points, bandwidth), return_index=True)
+        starts = np.append(first, len(points)).astype(np.int64)
+        return cls(keys, starts, np.ascontiguousarray(points[:, :NEAR].T))
+
+    @property
+    def arrays(self) -> tuple[Integers, Integers, Singles]:
+        """Return the arrays as a tuple."""
+        return self.keys, self.starts, self.leading
+
+
+def _cells(points: Singles, bandwidth: float) -> Integers:
+    """Return the cell of every point as one number."""
+    radius = np.float32(RADIUS * bandwidth)
+    second = min(1, points.shape[1] - 1)
+    x, y = (np.floor(points[:, c] / radius).astype(np.int64) for c in (0, second))
+    return np.asarray(x * CELLS_A_ROW + y)
+
+
+def _sorted_points(views: Views, bandwidth: float) -> Views:
+    """Sort the points for `Grid`; drop those that no graph has."""
     used = np.unique(views.ids)
-    order = used[np.argsort(views.points[used, 0], kind="stable")]
+    third = min(2, views.points.shape[1] - 1)
+    kept = views.points[used]
+    order = used[np.lexsort((kept[:, third], _cells(kept, bandwidth)))]
     place = np.empty(len(views.points), dtype=np.int64)
     place[order] = np.arange(len(order))
     points = np.ascontiguousarray(views.points[order])
@@ -232,7 +269,7 @@ class CompactMap:
         scale = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread))
         frames = tuple(map(Frame.of, anchors.views))
         placed = tuple(
-            _sorted_points(frame.place(views))
+            _sorted_points(frame.place(views), bandwidth)
             for frame, views in zip(frames, samples.views, strict=True)
         )
         sliced = SlicedDistance.fit(anchors.points, seed)
@@ -265,8 +302,8 @@ class CompactMap:
         return [_owners(views, self.anchor_sizes) for views in self.anchors]
 
     @cached_property
-    def _leading(self) -> list[Singles]:
-        return [np.ascontiguousarray(views.points[:, :NEAR].T) for views in self.anchors]
+    def _grids(self) -> list[Grid]:
+        return [Grid.of(views.points, self.bandwidth) for views in self.anchors]
 
     @property
     def n_features(self) -> int:
@@ -311,13 +348,11 @@ class CompactMap:
         first = np.zeros((len(columns), len(self.anchor_divergences)))
         _absolute_differences(columns, self.anchor_divergences, first)
         shared = np.zeros_like(first)
-        steps = zip(
-            self.frames, graphs.views, self.anchors, self._owners, self._leading, strict=True
-        )
-        for frame, views, anchors, owners, leading in steps:
+        steps = zip(self.frames, graphs.views, self.anchors, self._owners, self._grids, strict=True)
+        for frame, views, anchors, owners, grid in steps:
             placed = frame.place(views)
             starts, near, values = _close_pairs(
-                placed.points, anchors.points, leading, np.float32(self.bandwidth)
+                placed.points, anchors.points, *grid.arrays, np.float32(self.bandwidth)
             )
             _accumulate(
                 (placed.starts, placed.ids, placed.weights),
@@ -545,15 +580,18 @@ def _leading_gaps(point: Any, leading: Any, first: int, last: int, gaps: Any) ->
 
 
 @numba.njit(**_OPTIONS)
-def _close_pairs(points: Any, anchors: Any, leading: Any, bandwidth: Any) -> Any:
+def _close_pairs(
+    points: Any, anchors: Any, keys: Any, cells: Any, leading: Any, bandwidth: Any
+) -> Any:
     """For every point the anchor points within the radius and their kernel values, as lists.
 
-    anchors: ascending in the first coordinate; leading: their first coordinates, transposed. A
-    point's list does not depend on other points.
+    keys, cells, leading: the arrays of `Grid`. A point's list does not depend on other points.
     """
     radius = np.float32(RADIUS) * bandwidth
     limit = radius * radius
     scale = np.float32(-0.5) / (bandwidth * bandwidth)
+    n_leading = leading.shape[0]
+    second, third = min(1, n_leading - 1), min(2, n_leading - 1)
     starts = np.zeros(len(points) + 1, np.int64)
     room = 4 * len(points) + 1024
     found = np.empty(room, np.int32)
@@ -561,24 +599,32 @@ def _close_pairs(points: Any, anchors: Any, leading: Any, bandwidth: Any) -> Any
     gaps = np.empty(len(anchors), np.float32)
     n_found = 0
     for p in range(len(points)):
-        first = np.searchsorted(leading[0], points[p, 0] - radius)
-        last = np.searchsorted(leading[0], points[p, 0] + radius)
-        _leading_gaps(points[p], leading, first, last, gaps)
-        for q in range(first, last):
-            if gaps[q - first] > limit:
+        x = np.int64(np.floor(points[p, 0] / radius))
+        y = np.int64(np.floor(points[p, second] / radius))
+        for neighbour in range(9):
+            key = (x + neighbour // 3 - 1) * CELLS_A_ROW + y + neighbour % 3 - 1
+            cell = np.searchsorted(keys, key)
+            if cell == len(keys) or keys[cell] != key:
                 continue
-            distance = gaps[q - first]
-            distance += _squared_distance(points[p], anchors[q], leading.shape[0])
-            if distance > limit:
-                continue
-            if n_found == room:
-                room *= 2
-                more, numbers = np.empty(room, np.int32), np.empty(room, np.float32)
-                more[:n_found], numbers[:n_found] = found, values
-                found, values = more, numbers
-            found[n_found] = q
-            values[n_found] = np.exp(scale * distance)
-            n_found += 1
+            inside = leading[third, cells[cell] : cells[cell + 1]]
+            first = cells[cell] + np.searchsorted(inside, points[p, third] - radius)
+            last = cells[cell] + np.searchsorted(inside, points[p, third] + radius)
+            _leading_gaps(points[p], leading, first, last, gaps)
+            for q in range(first, last):
+                if gaps[q - first] > limit:
+                    continue
+                distance = gaps[q - first]
+                distance += _squared_distance(points[p], anchors[q], n_leading)
+                if distance > limit:
+                    continue
+                if n_found == room:
+                    room *= 2
+                    more, numbers = np.empty(room, np.int32), np.empty(room, np.float32)
+                    more[:n_found], numbers[:n_found] = found, values
+                    found, values = more, numbers
+                found[n_found] = q
+                values[n_found] = np.exp(scale * distance)
+                n_found += 1
         starts[p + 1] = n_found
     return starts, found[:n_found].copy(), values[:n_found].copy()
 

@@ -21,7 +21,16 @@ MAX_MODULES = 25  # that one graph crosses
 LAYERS = [
     ["compiling", "errors", "hashing"],
     ["engine", "graphs", "kernels", "symmetry", "vectors"],
-    ["alignment", "attributes", "explanation", "features", "io", "plain", "store"],
+    [
+        "alignment",
+        "attribute_distance",
+        "attributes",
+        "explanation",
+        "features",
+        "io",
+        "plain",
+        "store",
+    ],
     ["config", "embedding", "index_file", "matching", "traits"],
     ["plots", "targets", "transformer"],
     ["encoder", "sources"],

@@ -336,11 +336,11 @@ def _see(
 def _comes_before(cells: Integers, seen: Words, one: int, other: int) -> bool:
     """Compare two nodes by class, hash and number."""
     if cells[OWNER, one] != cells[OWNER, other]:
-        return cells[OWNER, one] < cells[OWNER, other]
+        return bool(cells[OWNER, one] < cells[OWNER, other])
     if seen[0, one] != seen[0, other]:
-        return seen[0, one] < seen[0, other]
+        return bool(seen[0, one] < seen[0, other])
     if seen[1, one] != seen[1, other]:
-        return seen[1, one] < seen[1, other]
+        return bool(seen[1, one] < seen[1, other])
     return one < other
 
 

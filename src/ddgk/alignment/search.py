@@ -149,9 +149,9 @@ def anneal(
     for _ in range(steps):
         temperature *= cooling
         state = state * multiplier + increment
-        node = np.int64((state >> np.uint64(33)) % np.uint64(n))
+        node = int(np.int64((state >> np.uint64(33)) % np.uint64(n)))
         state = state * multiplier + increment
-        drawn = np.int64(state >> np.uint64(33))
+        drawn = int(np.int64(state >> np.uint64(33)))
         degree = small.starts[node + 1] - small.starts[node]
         to = FREE
         if degree > 0:
@@ -159,7 +159,7 @@ def anneal(
             width = large.starts[image + 1] - large.starts[image]
             if width > 0:
                 state = state * multiplier + increment
-                drawn = np.int64(state >> np.uint64(33))
+                drawn = int(np.int64(state >> np.uint64(33)))
                 to = large.heads[large.starts[image] + drawn % width]
         if to == FREE:
             to = drawn % len(holders)

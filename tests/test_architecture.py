@@ -100,7 +100,7 @@ def test_the_library_does_not_import_its_laboratory(folder):
 
 def test_importing_ddgk_is_light():
     """`import ddgk` and the graph type load none of the heavy libraries."""
-    heavy = ["torch", "numba", "scipy", "matplotlib", "sklearn", "networkx", "typer", "zarr"]
+    heavy = ["torch", "numba", "scipy", "matplotlib", "sklearn", "networkx", "typer"]
     code = (
         "import sys, ddgk; from ddgk.graphs import Graph; dir(ddgk); "
         f"print([m for m in {heavy!r} if m in sys.modules])"

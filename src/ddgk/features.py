@@ -620,7 +620,8 @@ def _close_pairs(
                 if n_found == room:
                     room *= 2
                     more, numbers = np.empty(room, np.int32), np.empty(room, np.float32)
-                    more[:n_found], numbers[:n_found] = found, values
+                    for k in range(n_found):  # a slice would compile its error message, too
+                        more[k], numbers[k] = found[k], values[k]
                     found, values = more, numbers
                 found[n_found] = q
                 values[n_found] = np.exp(scale * distance)

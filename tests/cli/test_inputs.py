@@ -2,19 +2,20 @@ import re
 
 import pytest
 
-from ddgk.cli.inputs import CHOICES, InputOptions, chosen_policies, read_graph, read_graphs
+from ddgk.cli.inputs import HELP, InputOptions, read_graph, read_graphs
+from ddgk.cli.options import CHOICES
 from ddgk.errors import DatasetError, InputError
 from ddgk.graphs import Policies, policies
 
 
 def test_the_choices_are_those_of_the_policies():
-    assert policies.CHOICES == CHOICES
-    assert all(getattr(Policies(), name) == allowed[0] for name, allowed in CHOICES.items())
+    assert {name: CHOICES[name] for name in HELP} == policies.CHOICES
+    assert all(getattr(Policies(), name) == CHOICES[name][0] for name in HELP)
 
 
 def test_policies_are_made_only_when_asked_for():
-    assert chosen_policies(directed=None, weights=None) is None
-    assert chosen_policies(directed=None, weights="ignore") == Policies(weights="ignore")
+    assert InputOptions().policies is None
+    assert InputOptions(weights="ignore").policies == Policies(weights="ignore")
 
 
 @pytest.mark.usefixtures("rings", "molecules")

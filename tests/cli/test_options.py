@@ -13,6 +13,7 @@ from ddgk.embedding.checks import IF_BUSY
 from ddgk.engine import ENGINES
 from ddgk.estimator import DDGK
 from ddgk.explorer.coordinates import METHODS
+from ddgk.graphs import policies
 
 
 def test_choices_are_those_of_the_library():
@@ -25,7 +26,7 @@ def test_choices_are_those_of_the_library():
         "groups": ("communities", "labels"),
         "detail": tuple(word for word in plots.CHOICES["detail"] if word != "auto"),
         "projection": METHODS,
-    }
+    } | policies.CHOICES
     for name, allowed in options.CHOICES.items():
         assert sorted(allowed) == sorted(library[name]), name
 

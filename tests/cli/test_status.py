@@ -4,7 +4,7 @@ import sys
 import pytest
 import typer
 
-from ddgk.cli import running
+from ddgk.cli import embed
 from ddgk.embedding import RunStopped, embed_into
 from ddgk.embedding.runs import _versions
 from ddgk.store import open_run
@@ -88,18 +88,18 @@ def test_repr_is_one_escaped_line(folder):
 def test_a_stop_prints_what_is_kept_and_the_command_that_continues(capsys, monkeypatch):
     words = ["ddgk", "embed", "my graphs", "--run", "kept"]
     monkeypatch.setattr(sys, "argv", words)
-    with pytest.raises(KeyboardInterrupt), running.resumable("kept"):
+    with pytest.raises(KeyboardInterrupt), embed.resumable("kept"):
         raise RunStopped("3 of 5 tiles are kept in kept")
     said = capsys.readouterr().err.splitlines()
     assert said == ["3 of 5 tiles are kept in kept; to continue:", shlex.join(words)]
-    with pytest.raises(KeyboardInterrupt), running.resumable("kept"):
+    with pytest.raises(KeyboardInterrupt), embed.resumable("kept"):
         raise KeyboardInterrupt
     assert "nothing was computed in kept" in capsys.readouterr().err
 
 
 def test_options_that_do_not_go_together():
     with pytest.raises(typer.BadParameter, match="give a file with -o, or a folder"):
-        running.check(None, None, None, add=False)
+        embed.check_run(None, None, None, add=False)
     with pytest.raises(typer.BadParameter, match="--if-busy is about a run"):
-        running.check(None, None, "x.npy", add=False, cluster=None, if_busy="share")
-    running.check(None, "kept", None, add=True, cluster="tcp://x:1")
+        embed.check_run(None, None, "x.npy", add=False, cluster=None, if_busy="share")
+    embed.check_run(None, "kept", None, add=True, cluster="tcp://x:1")

@@ -17,7 +17,7 @@ import pytest
 from ddgk.embedding import embed_graphs, embed_into
 from ddgk.errors import ClusterError, MissingExtraError, TileError
 from ddgk.store import open_run
-from ddgk.store.inspection import begun_again
+from ddgk.store.run import begun_again
 from degrees import DegreeEmbedder
 
 distributed = pytest.importorskip("distributed")

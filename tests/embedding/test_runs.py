@@ -20,8 +20,8 @@ from ddgk.errors import (
 )
 from ddgk.graphs import Graph
 from ddgk.store import load_parts, open_run
-from ddgk.store.inspection import begun_again
 from ddgk.store.locks import WHOLE_RUN, Locks
+from ddgk.store.run import begun_again
 from degrees import DegreeEmbedder
 from specimens import contents
 

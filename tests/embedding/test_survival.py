@@ -14,8 +14,8 @@ import pytest
 from ddgk.embedding import embed_graphs, embed_into
 from ddgk.errors import BusyError
 from ddgk.store import open_run
-from ddgk.store.inspection import begun_again, is_busy
 from ddgk.store.locks import Locks
+from ddgk.store.run import begun_again, is_busy
 from specimens import contents
 
 pytest.importorskip("fcntl", reason="there are no such locks here")

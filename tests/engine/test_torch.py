@@ -13,9 +13,8 @@ torch = pytest.importorskip("torch", reason="the torch engine needs torch")
 from ddgk.config import Config  # noqa: E402
 from ddgk.divergence import GlobalDivergences  # noqa: E402
 from ddgk.engine.arrays import pair_shape  # noqa: E402
-from ddgk.engine.batches import padded_size  # noqa: E402
-from ddgk.engine.pairs import forward, per_node_gradients, training_loss  # noqa: E402
-from ddgk.engine.torch import TorchEngine  # noqa: E402
+from ddgk.engine.equations import forward, per_node_gradients, training_loss  # noqa: E402
+from ddgk.engine.torch import TorchEngine, padded_size  # noqa: E402
 from ddgk.graphs import Graph  # noqa: E402
 from ddgk.targets import Encoding  # noqa: E402
 

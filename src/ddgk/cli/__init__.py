@@ -22,8 +22,12 @@ from ddgk.cli import (  # noqa: E402
     search,
     status,
 )
-from ddgk.cli.commands import BEGAN, Command, Commands  # noqa: E402
-from ddgk.cli.failures import stop  # noqa: E402
+from ddgk.cli.commands import (  # noqa: E402
+    BEGAN,
+    Command,
+    Commands,
+    stop,
+)
 
 app = typer.Typer(
     cls=Commands,

@@ -3,16 +3,253 @@
 from __future__ import annotations
 
 import csv
+import json
+from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ddgk.cli import inputs, options
 from ddgk.cli.inputs import InputOptions, takes_graphs
-from ddgk.cli.matches import FIGURES, SUFFIXES, show, show_many, write, write_many
-from ddgk.cli.outputs import check_output
-from ddgk.errors import DatasetError
+from ddgk.cli.outputs import check_output, rows_as_csv
+from ddgk.errors import DatasetError, shown
+
+if TYPE_CHECKING:
+    from ddgk.alignment import Alignment, GroupAlignment, Orbit
+    from ddgk.graphs import Graph
+
+
+FIGURES = (".svg", ".png", ".pdf")
+SUFFIXES = (".json", ".csv", *FIGURES)
+
+# More than these are counted, not listed.
+MOST_ORBITS = 8
+MOST_NAMES = 12
+MOST_ROWS = 200
+LONGEST = 60  # characters of a name
+
+
+def write(path: Path, found: Alignment, groups: GroupAlignment | None, detail: str) -> None:
+    """Write everything, the pairs, or a figure, as the ending of the name says."""
+    from ddgk.store import write_atomically
+
+    suffix = path.suffix.lower()
+    if suffix in FIGURES:
+        from ddgk import plots
+
+        many = max(found.target.n_nodes, found.source.n_nodes) > plots.MOST_NODES
+        by_groups = groups is not None and (detail == "groups" or (detail == "auto" and many))
+        plots.alignment(groups if groups and by_groups else found, detail=detail, path=path)
+    elif suffix == ".json":
+        whole = found.as_json()
+        if groups is not None:
+            whole["groups"] = groups.as_json()
+        write_atomically(path, json.dumps(whole, indent=1).encode() + b"\n")
+    else:
+        write_atomically(path, rows_as_csv(_rows(found, groups)))
+
+
+def show(found: Alignment, groups: GroupAlignment | None, files: list[Path]) -> None:
+    """Print the matching as a table, then what it is worth."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False)
+    console.print(_title(found), style="bold", soft_wrap=True)
+    console.print(_table(found))
+    if groups is not None:
+        console.print(_group_table(groups))
+    for line in [*_verdict(found), *_ties(found.orbits)]:
+        console.print(line, soft_wrap=True)
+    if groups is not None:
+        console.print(
+            f"groups: {groups.share_within:.0%} of the attention stays within matched groups",
+            soft_wrap=True,
+        )
+    for path in files:
+        console.print(f"wrote {shown(str(path))}", soft_wrap=True)
+
+
+SUMMARY = (
+    "target",
+    "source",
+    "n_matched",
+    "n_kept_edges",
+    "edge_correctness",
+    "symmetric_edge_score",
+    "is_isomorphism",
+    "stopped_early",
+)
+
+
+def write_many(path: Path, named: list[tuple[str, str]], every: list[Alignment]) -> None:
+    """Write a row for every pair, or everything about every pair as JSON."""
+    from ddgk.store import write_atomically
+
+    if path.suffix.lower() == ".json":
+        whole = [
+            {**found.as_json(), "target": a, "source": b}
+            for (a, b), found in zip(named, every, strict=True)
+        ]
+        write_atomically(path, json.dumps(whole).encode() + b"\n")
+    else:
+        write_atomically(path, rows_as_csv([SUMMARY, *_summaries(named, every)]))
+
+
+def show_many(named: list[tuple[str, str]], every: list[Alignment], files: list[Path]) -> None:
+    """Print a row for every pair."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, markup=False)
+    table = Table()
+    for heading in ("target", "source", "matched", "kept edges", "EC", "S3", "isomorphic"):
+        table.add_column(heading)
+    for row in _summaries(named[:MOST_ROWS], every[:MOST_ROWS]):
+        cells = (*row[:4], f"{row[4]:.2f}", f"{row[5]:.2f}", "yes" if row[6] else "no")
+        table.add_row(*map(_text, cells))
+    if len(every) > MOST_ROWS:
+        table.caption = f"and {len(every) - MOST_ROWS} more (all are in .csv and .json)"
+    console.print(table)
+    for path in files:
+        console.print(f"wrote {shown(str(path))}", soft_wrap=True)
+
+
+def _summaries(named: list[tuple[str, str]], every: list[Alignment]) -> list[tuple[Any, ...]]:
+    return [
+        (
+            *names,
+            len(found.pairs),
+            found.n_kept_edges,
+            found.edge_correctness,
+            found.symmetric_edge_score,
+            found.is_isomorphism,
+            found.stopped_early,
+        )
+        for names, found in zip(named, every, strict=True)
+    ]
+
+
+def _text(value: object) -> str:
+    """Return a name or label from a file as it is safe to print."""
+    return shown(str(value), LONGEST)
+
+
+def _rows(found: Alignment, groups: GroupAlignment | None) -> list[tuple[Any, ...]]:
+    """Return a heading, and a row for every pair."""
+    sure = found.confidence
+    heading: tuple[Any, ...] = ("target", "source", "confidence")
+    rows: list[tuple[Any, ...]] = [(t, s, sure[t]) for t, s in found.matching.items()]
+    if groups is None:
+        return [heading, *rows]
+    mine, theirs = groups.target_groups, groups.source_groups
+    parts = [
+        (mine.names[mine.codes[t]], theirs.names[theirs.codes[s]]) for t, s in found.pairs.tolist()
+    ]
+    return [
+        (*heading, "target_group", "source_group"),
+        *((*row, *own) for row, own in zip(rows, parts, strict=True)),
+    ]
+
+
+def _table(found: Alignment) -> Any:
+    from rich.table import Table
+
+    def labels(graph: Graph) -> dict[object, str]:
+        return dict(zip(graph.node_names, map(_text, graph.node_labels or ()), strict=False))
+
+    mine, theirs = labels(found.target), labels(found.source)
+    labelled = bool(mine and theirs)
+    table = Table()
+    table.add_column(_text(found.target.name or "target"))
+    table.add_column(_text(found.source.name or "source"))
+    table.add_column("confidence", justify="right")
+    if labelled:
+        table.add_column("labels")
+    sure = found.confidence
+    rows = [
+        (_text(t), _text(s), f"{sure[t]:.2f}", *([f"{mine[t]} {theirs[s]}"] if labelled else []))
+        for t, s in islice(found.matching.items(), MOST_ROWS)
+    ]
+    alone = found.unmatched_target
+    rows += [(_text(t), "-", "-", *([mine[t]] if labelled else [])) for t in alone[:MOST_ROWS]]
+    for row in rows[:MOST_ROWS]:
+        table.add_row(*row)
+    hidden = len(found.pairs) + len(alone) - min(len(rows), MOST_ROWS)
+    if hidden:
+        table.caption = f"and {hidden} more (all are in .csv and .json)"
+    return table
+
+
+def _group_table(groups: GroupAlignment) -> Any:
+    from rich.table import Table
+
+    table = Table()
+    for heading in ("target group", "source group", "nodes"):
+        table.add_column(heading)
+    table.add_column("share of attention", justify="right")
+    mine, theirs = groups.target_groups, groups.source_groups
+    partners = dict(groups.pairs.tolist())
+    for t, name in enumerate(mine.names):
+        s = partners.get(t)
+        if s is None:
+            table.add_row(_text(name), "-", str(mine.sizes[t]), "-")
+        else:
+            sizes = f"{mine.sizes[t]} and {theirs.sizes[s]}"
+            table.add_row(
+                _text(name), _text(theirs.names[s]), sizes, f"{groups.attention[t, s]:.2f}"
+            )
+    return table
+
+
+def _title(found: Alignment) -> str:
+    sizes = [
+        f"{graph.n_nodes} nodes, {graph.n_edges} edges" for graph in (found.target, found.source)
+    ]
+    return f"target ({sizes[0]}) onto source ({sizes[1]})"
+
+
+def _verdict(found: Alignment) -> list[str]:
+    n_edges = found.target.n_edges
+    kept = found.n_kept_edges
+    read = ", ".join(name.replace("_", " ") for name in found.attributes) or "structure alone"
+    lines = [
+        f"read: {read}",
+        f"edge correctness {found.edge_correctness:.2f}: {kept} of {n_edges} edges of the target "
+        f"fall on edges of the source; symmetric edge score {found.symmetric_edge_score:.2f}",
+    ]
+    if found.is_isomorphism:
+        verdict = "the graphs are isomorphic: this matching keeps every edge and non-edge"
+        lines.append(f"{verdict}, and all that was read" if found.attributes else verdict)
+    elif (found.target.n_nodes, n_edges) != (found.source.n_nodes, found.source.n_edges):
+        lines.append("not isomorphic: the numbers of nodes or edges differ")
+    else:
+        lines.append("no isomorphism found (which does not prove that there is none)")
+    if found.proven and not found.is_isomorphism:
+        lines.append("no matching can keep more edges")
+    if found.stopped_early:
+        lines.append("stopped early: this is the best until then")
+    lonely = [len(found.unmatched_target), len(found.unmatched_source)]
+    if any(lonely):
+        lines.append(f"without a partner: {lonely[0]} of the target, {lonely[1]} of the source")
+    return lines
+
+
+def _ties(orbits: tuple[Orbit, ...]) -> list[str]:
+    """Say which nodes could as well have each other's partners."""
+    lines = []
+    for orbit in orbits[:MOST_ORBITS]:
+        names = ", ".join(map(_text, orbit.nodes[:MOST_NAMES]))
+        if len(orbit.nodes) > MOST_NAMES:
+            names += f" and {len(orbit.nodes) - MOST_NAMES} more"
+        if orbit.exchanged:
+            lines.append(f"tie: {names} can change places (checked)")
+        else:
+            lines.append(f"tie: {names} look alike to refinement, and may change places")
+    if len(orbits) > MOST_ORBITS:
+        lines.append(f"and {len(orbits) - MOST_ORBITS} more ties (all are in .json)")
+    return lines
+
 
 MOST_PAIRS = 1_000_000
 

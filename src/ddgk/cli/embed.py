@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ddgk.cli import options, running
+from ddgk.cli import options
 from ddgk.cli.commands import elapsed
 from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
 from ddgk.cli.options import LONG, MODEL, RUNNING, choice
@@ -17,6 +22,7 @@ from ddgk.errors import shown
 if TYPE_CHECKING:
     from ddgk.estimator import DDGK
     from ddgk.graphs import Graph
+
 
 N_SOURCES, N_FEATURES = 16, 1024
 SHAPING = ("sources", "features", "preset", "settings", "seed")  # options that shape a new model
@@ -170,7 +176,7 @@ def embed(
     ddgk embed NCI1 -o nci1.npz --run nci1-run
     ddgk embed MUTAG -o paper.csv --preset paper --set learning_rate=0.05
     """  # noqa: D301
-    running.check(ctx, run, out, add=add, cluster=cluster, if_busy=if_busy)
+    check_run(ctx, run, out, add=add, cluster=cluster, if_busy=if_busy)
     if out is not None:
         # A run's table may be written again if it is the same, which is seen at the end.
         check_output(out, TABLES, force=force or run is not None)
@@ -193,7 +199,9 @@ def embed(
         _refuse_with_model(ctx, save_model)
         estimator = load_estimator(saved, **execution)
 
-    with running.resumable(run), running.connected(cluster) as client:
+    from ddgk.embedding.workers import connected
+
+    with resumable(run), connected(cluster) as client:
         found = read_graphs(graphs, **given.keywords(), quiet=quiet)
         busy = if_busy or "wait"
         if saved is None:
@@ -278,3 +286,39 @@ def _refuse_with_model(ctx: typer.Context, save_model: Path | None) -> None:
         raise typer.BadParameter(
             f"{', '.join(names)} would fit a new model, and this embeds with a saved one", ctx=ctx
         )
+
+
+def check_run(
+    ctx: typer.Context, run: str | None, out: Path | None, *, add: bool, **only_with_run: str | None
+) -> None:
+    """Refuse options that do not go together."""
+    if run is None and out is None:
+        raise typer.BadParameter("give a file with -o, or a folder with --run", ctx=ctx)
+    given = ["--add"] if add else []
+    given += ["--" + name.replace("_", "-") for name, value in only_with_run.items() if value]
+    if run is None and given:
+        raise typer.BadParameter(f"{given[0]} is about a run: name its folder with --run", ctx=ctx)
+
+
+@contextmanager
+def resumable(run: str | None) -> Iterator[None]:
+    """Print, when the user stops a run, what is kept and the command that continues it."""
+    if run is None:
+        yield
+        return
+    from ddgk.embedding import RunStopped
+
+    try:
+        yield
+    except KeyboardInterrupt as stopped:
+        kept = str(stopped) if isinstance(stopped, RunStopped) else f"nothing was computed in {run}"
+        typer.echo(f"{kept}; to continue:\n{_command()}", err=True)
+        raise KeyboardInterrupt from None
+
+
+def _command() -> str:
+    """Return the command that started this process, for a shell."""
+    program = Path(sys.argv[0])
+    by_module = program.name == "__main__.py"
+    words = [sys.executable, "-m", "ddgk"] if by_module else [os.fspath(program.name)]
+    return shlex.join([*words, *sys.argv[1:]])

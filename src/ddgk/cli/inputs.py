@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ddgk.cli.options import CHOICES, choice
 from ddgk.errors import DatasetError, InputError, LabelError, message, shown
 
 if TYPE_CHECKING:
@@ -23,18 +24,6 @@ if TYPE_CHECKING:
 NUMBERED = re.compile(r"(?P<source>.+):(?P<position>[0-9]{1,9})")
 PANEL = "Graph input"
 
-# Spelled out, since the module that holds them is slow to import; a test compares them.
-CHOICES: dict[str, tuple[str, ...]] = {
-    "directed": ("keep", "undirected", "error"),
-    "self_loops": ("keep", "drop", "error"),
-    "parallel_edges": ("error", "merge"),
-    "weights": ("scale", "log", "rank", "ignore"),
-    "negative_weights": ("error", "absolute", "sign", "threshold"),
-    "missing": ("error", "mask"),
-    "empty": ("error", "skip", "keep"),
-    "hydrogens": ("drop", "add"),
-    "invalid_smiles": ("error", "skip"),
-}
 HELP = {
     "directed": "Directed graphs.",
     "self_loops": "Edges from a node to itself.",
@@ -71,7 +60,7 @@ class InputOptions:
     @property
     def policies(self) -> Policies | None:
         """The policies that were asked for, or None for the defaults of each reader."""
-        return chosen_policies(**{name: getattr(self, name) for name in (*CHOICES, "threshold")})
+        return _chosen_policies(**{name: getattr(self, name) for name in (*HELP, "threshold")})
 
     def keywords(self) -> dict[str, Any]:
         """Return the arguments of `read_graphs`."""
@@ -113,7 +102,7 @@ def command_line_words() -> Iterator[None]:
         raise type(error)(message(error, command_line=True)) from None
 
 
-def chosen_policies(**given: Any) -> Policies | None:
+def _chosen_policies(**given: Any) -> Policies | None:
     """Return the policies that were asked for, or None for the defaults of each reader."""
     from ddgk.graphs import Policies
 
@@ -201,8 +190,10 @@ def _options() -> dict[str, Any]:
         name: Annotated[str | None, typer.Option(metavar=metavar, help=text, rich_help_panel=PANEL)]
         for name, (metavar, text) in keys.items()
     }
-    for name in CHOICES:
-        found[name] = Annotated[str | None, _choice(name)]
+    for name, text in HELP.items():
+        found[name] = Annotated[
+            str | None, choice(name, text, default=CHOICES[name][0], panel=PANEL)
+        ]
     found["threshold"] = Annotated[
         float | None,
         typer.Option(
@@ -210,21 +201,3 @@ def _options() -> dict[str, Any]:
         ),
     ]
     return found
-
-
-def _choice(name: str) -> Any:
-    allowed = CHOICES[name]
-
-    def check(value: str | None) -> str | None:
-        if value is not None and value not in allowed:
-            raise typer.BadParameter(f"must be one of {', '.join(allowed)}, not {value!r}")
-        return value
-
-    return typer.Option(
-        metavar="|".join(allowed),
-        help=HELP[name],
-        callback=check,
-        autocompletion=lambda incomplete: [w for w in allowed if w.startswith(incomplete)],
-        show_default=allowed[0],
-        rich_help_panel=PANEL,
-    )

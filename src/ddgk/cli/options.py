@@ -30,6 +30,15 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "groups": ("communities", "labels"),
     "detail": ("nodes", "groups"),
     "projection": ("auto", "umap", "pca"),
+    "directed": ("keep", "undirected", "error"),
+    "self_loops": ("keep", "drop", "error"),
+    "parallel_edges": ("error", "merge"),
+    "weights": ("scale", "log", "rank", "ignore"),
+    "negative_weights": ("error", "absolute", "sign", "threshold"),
+    "missing": ("error", "mask"),
+    "empty": ("error", "skip", "keep"),
+    "hydrogens": ("drop", "add"),
+    "invalid_smiles": ("error", "skip"),
 }
 
 

@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ddgk.cli.failures import FAILED
+from ddgk.cli.commands import FAILED
 
 if TYPE_CHECKING:
-    from ddgk.store.inspection import Damage
-    from ddgk.store.run import Run
+    from ddgk.store.run import Damage, Run
 
 
 def status(
@@ -67,7 +66,7 @@ def _show(run: Run) -> None:
     from rich.table import Table
 
     from ddgk.errors import shown
-    from ddgk.store.inspection import begun_again, is_busy
+    from ddgk.store.run import begun_again, is_busy
 
     manifest, finished = run.manifest, run.finished
     table = Table(

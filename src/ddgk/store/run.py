@@ -1,10 +1,11 @@
-"""A run folder: what it holds, how far it is, and its rows, read when they are asked for."""
+"""A run folder: what it holds, how far it is, its rows, and what of it is damaged."""
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -12,12 +13,94 @@ from numpy.typing import NDArray
 
 from ddgk.errors import RunError, RunNotFoundError, shown
 from ddgk.graphs.graph import Graph
-from ddgk.store.files import Folder, open_folder
+from ddgk.store.files import TEMPORARY, Folder, LocalFolder, open_folder
 from ddgk.store.graphs import graphs_from_tensors, graphs_to_tensors
-from ddgk.store.inspection import Damage, inspect
+from ddgk.store.locks import NAME as LOCK
+from ddgk.store.locks import PLANNING, WHOLE_RUN, Locks
 from ddgk.store.manifest import NAME, Index, Manifest, read_indices, read_manifest
 from ddgk.store.models import MODEL, MOST_BYTES
 from ddgk.store.sealed import DAMAGE, pack, unpack
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A file of a run that is not what it should be.
+
+    mendable: the run makes it again when it is removed and the command that began it is run.
+    """
+
+    name: str
+    message: str
+    mendable: bool
+    folder: Folder = field(repr=False, compare=False)
+
+    def remove(self) -> None:
+        """Remove the file."""
+        self.folder.remove(self.name)
+
+
+def inspect(run: Run) -> list[Damage]:
+    """Return what is damaged: the model, targets, rows; and files that were never completed.
+
+    The manifest and the indices are checked when a run is opened.
+    """
+    found: list[Damage] = []
+
+    def check(name: str, look: Callable[[], object]) -> None:
+        try:
+            look()
+        except (RunError, OSError) as error:
+            found.append(Damage(name, str(error), mendable=True, folder=run.folder))
+
+    check(MODEL, run.model_content)
+    check(LOG, run.log)
+    check(LOCK, lambda: run.folder.has(LOCK))
+    for kind, read in ((TARGETS, run.graphs), (ROWS, run.read_tile)):
+        try:
+            stored = run.folder.names(kind)
+        except RunError as error:
+            found.append(Damage(kind, str(error), mendable=False, folder=run.folder))
+            continue
+        for tile in range(run.n_tiles):
+            name = file_name(kind, tile)
+            if kind == TARGETS or stored.get(name.partition("/")[2], 0) != 0:
+                check(name, lambda read=read, tile=tile: read(tile))  # type: ignore[misc]
+    for folder in ("", TARGETS, ROWS, "index"):
+        try:
+            stored = run.folder.names(folder)
+        except RunError:
+            continue
+        for name, size in stored.items():
+            path = f"{folder}/{name}".removeprefix("/")
+            if name.startswith(TEMPORARY):
+                found.append(Damage(path, f"{path} was never completed", True, run.folder))
+            elif folder == ROWS and size == 0:
+                found.append(Damage(path, f"{path} is empty", True, run.folder))
+    return found
+
+
+def is_busy(run: Run) -> bool | None:
+    """Return whether a process is at work in the folder; None where that cannot be known."""
+    if not isinstance(run.folder, LocalFolder):
+        return None
+    if not run.folder.has(LOCK):
+        return False
+    with Locks(run.folder) as locks:
+        free = [locks.take(byte) for byte in (WHOLE_RUN, PLANNING)]
+        for byte, taken in zip((WHOLE_RUN, PLANNING), free, strict=True):
+            if taken:
+                locks.give_back(byte)
+    return not all(free)
+
+
+def begun_again(run: Run) -> dict[int, int]:
+    """Return the tiles that were begun more than once, and how often."""
+    if not isinstance(run.folder, LocalFolder) or not run.folder.has(LOCK):
+        return {}
+    with Locks(run.folder) as locks:
+        counts = {tile: locks.counted(tile) for tile in range(run.n_tiles)}
+    return {tile: count for tile, count in counts.items() if count > 1}
+
 
 LOG = "run.log"
 ROWS, TARGETS = "rows", "targets"

@@ -6,7 +6,6 @@ import numba
 import numpy as np
 import pytest
 
-from ddgk.engine.fused.drawing import draw_into
 from ddgk.engine.fused.functions import (
     exponential,
     hyperbolic_tangent,
@@ -14,6 +13,7 @@ from ddgk.engine.fused.functions import (
     one_more_logarithm,
     sigmoid,
 )
+from ddgk.engine.fused.groups import draw_into
 from ddgk.engine.fused.lanes import LANES, load, store
 from ddgk.engine.fused.layout import aligned
 from ddgk.engine.initialisation import ATTENTION, glorot, glorot_limit, stream_base

@@ -7,21 +7,23 @@ from typing import Any
 import numpy as np
 
 from ddgk.engine.arrays import EncodedGraph, EncoderTraining, EncoderWeights
-from ddgk.engine.fused.attention import adam_pace, train_all
 from ddgk.engine.fused.compiling import compiled, entrance
 from ddgk.engine.fused.decoding import score, score_back
 from ddgk.engine.fused.functions import hyperbolic_tangent, sigmoid
 from ddgk.engine.fused.lanes import LANES, fma, load, store
 from ddgk.engine.fused.layers import (
     BLOCK,
+    adam_pace,
     add_weight_gradients,
     backward,
     bend,
+    clear,
     forward,
+    place_matrix,
     set_column,
+    train_all,
 )
 from ddgk.engine.fused.layout import aligned
-from ddgk.engine.fused.nodes import clear, place_matrix
 from ddgk.engine.fused.packing import compress, in_rows, pack_network
 
 

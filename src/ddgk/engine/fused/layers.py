@@ -1,16 +1,15 @@
-"""The frozen or trained layers between an encoder's inputs and its output.
-
-Rows are processed a block at a time. `hidden` holds X_0 ... X_L of the block one after the other,
-(L + 1, block, wide) lanes, where wide is one more than the widest layer. `network` holds
-W_1, b_1, W_2, b_2, ... as numbers, W_1 (d, h), the others (h, h).
-"""
+"""Parts of a step: attention and Adam, layers of an encoder, factors of nodes."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ddgk.engine.fused.compiling import compiled
-from ddgk.engine.fused.lanes import LANES, fill, fma, load, repeat, store
+import numpy as np
+
+from ddgk.engine.arrays import EPSILON
+from ddgk.engine.fused.compiling import compiled, inlined
+from ddgk.engine.fused.functions import exponential
+from ddgk.engine.fused.lanes import LANES, fill, fma, load, repeat, square_root, store, where_above
 from ddgk.engine.fused.products import (
     multiply_bent,
     multiply_shared,
@@ -18,6 +17,103 @@ from ddgk.engine.fused.products import (
     multiply_tanh,
     view,
 )
+
+
+@compiled
+def softmax(scores: Any, attention: Any, first: int, last: int, n_columns: int) -> None:
+    """P[i, j] = exp(A[i, j]) / sum_k exp(A[i, k]), for rows first <= i < last (paper eq. 5).
+
+    scores, attention: (rows, n_columns) lanes.
+    """
+    for i in range(first, last):
+        row = i * n_columns * LANES
+        highest = load(scores, row)
+        for j in range(1, n_columns):
+            score = load(scores, row + j * LANES)
+            highest = where_above(score, highest, score, highest)
+        total = fill(scores, 0.0)
+        for j in range(n_columns):
+            power = exponential(load(scores, row + j * LANES) - highest)
+            store(attention, row + j * LANES, power)
+            total = total + power
+        share = 1.0 / total
+        for j in range(n_columns):
+            store(attention, row + j * LANES, load(attention, row + j * LANES) * share)
+
+
+@inlined
+def adam_pace(rate: float, step: int) -> Any:
+    """Return Adam's factors at step t = 1, 2, ..., with its usual constants.
+
+    The moments are kept without their factors .1 and .001, so Adam's rule
+    rate (.1 m / (1 - .9^t)) / (sqrt(.001 v / (1 - .999^t)) + e)  is  p_0 m / (sqrt(v) + p_1).
+    """
+    root = np.sqrt(0.001 / (1 - 0.999**step))
+    return 0.1 * rate / (1 - 0.9**step) / root, EPSILON / root
+
+
+@inlined
+def adam_step(trained: Any, entry: int, gradient: Any, pace: Any) -> None:
+    """Move one entry by Adam's rule.
+
+    trained: (parameters, decaying sum of gradients, of their squares); pace: see `adam_pace`.
+    """
+    parameters, sums, squares = trained
+    total = fma(load(sums, entry), 0.9, gradient)
+    square = fma(load(squares, entry), 0.999, gradient * gradient)
+    store(sums, entry, total)
+    store(squares, entry, square)
+    change = total * pace[0] / (square_root(square) + pace[1])
+    store(parameters, entry, load(parameters, entry) - change)
+
+
+@compiled
+def train_attention(
+    trained: Any, attention: Any, gradients: Any, weights: Any, rows: Any, n_columns: int, pace: Any
+) -> None:
+    """dL/dA = P (dL/dP - row sum of P dL/dP), shared among the units of a class; then Adam.
+
+    attention: (rows, n_columns) lanes; rows: (first, last, the first held in gradients);
+    gradients: dL/dP; weights: how many units a row stands for, (rows) lanes.
+    """
+    first, last, held = rows
+    for i in range(first, last):
+        row = i * n_columns * LANES
+        given = (i - held) * n_columns * LANES
+        mean = fill(attention, 0.0)
+        for j in range(n_columns):
+            p = load(attention, row + j * LANES)
+            mean = fma(p, load(gradients, given + j * LANES), mean)
+        weight = load(weights, i * LANES)
+        share = 1.0 / where_above(weight, 0.0, weight, 1.0)
+        for j in range(n_columns):
+            p = load(attention, row + j * LANES)
+            g = p * (load(gradients, given + j * LANES) - mean) * share
+            adam_step(trained, row + j * LANES, g, pace)
+
+
+@compiled
+def train_reverse(
+    trained: Any, gradients: Any, weights: Any, n_rows: int, n_columns: int, pace: Any
+) -> None:
+    """Adam on a free reverse attention, (R^T | r), the gradient shared among the nodes of a class.
+
+    trained, gradients: (n_rows, n_columns) lanes; weights: (n_rows) lanes.
+    """
+    for i in range(n_rows):
+        weight = load(weights, i * LANES)
+        share = 1.0 / where_above(weight, 0.0, weight, 1.0)
+        for j in range(n_columns):
+            entry = (i * n_columns + j) * LANES
+            adam_step(trained, entry, load(gradients, entry) * share, pace)
+
+
+@compiled
+def train_all(trained: Any, gradients: Any, pace: Any) -> None:
+    """Adam on a flat array whose length is a multiple of LANES."""
+    for entry in range(0, len(gradients), LANES):
+        adam_step(trained, entry, load(gradients, entry), pace)
+
 
 BLOCK = 6  # rows whose way through all layers stays in the first-level cache
 
@@ -119,3 +215,88 @@ def set_column(scores: Any, column: int, n_rows: int, step: int, offset: int) ->
     """Put ones into a column, so that a bias is one more row of the next factor."""
     for i in range(n_rows):
         store(scores, offset + i * step + column * LANES, fill(scores, 1.0))
+
+
+@compiled
+def clear(array: Any) -> None:
+    """Fill a flat array with zeros."""
+    for entry in range(len(array)):
+        array[entry] = 0
+
+
+@compiled
+def place_matrix(
+    entries: Any, block: Any, first: int, last: int, n_nodes: int, clears: bool
+) -> None:
+    """Write the nonzero entries of some rows of B into a block of zeros, or clear them again."""
+    starts, places, values = entries
+    for unit in range(first * LANES, min(last * LANES, len(starts) - 1)):
+        row = (unit // LANES - first) * n_nodes * LANES + unit % LANES
+        for k in range(starts[unit], starts[unit + 1]):
+            block[row + places[k] * LANES] = 0 if clears else values[k]
+
+
+@compiled
+def relayout(lanes: Any, numbers: Any, n_rows: int, n_columns: int, back: bool) -> None:
+    """Copy lanes (n_rows, n_columns) to numbers (LANES n_rows, n_columns), or back."""
+    for i in range(n_rows):
+        for j in range(n_columns):
+            for lane in range(LANES):
+                packed = (i * n_columns + j) * LANES + lane
+                plain = (i * LANES + lane) * n_columns + j
+                if back:
+                    lanes[packed] = numbers[plain]
+                else:
+                    numbers[plain] = lanes[packed]
+
+
+@compiled
+def lift_rows(first: int, last: int, sizes: Any, source: Any, reverse: Any, lanes: Any) -> None:
+    """M of some rows: their reverse attention times lift^T."""
+    known, n_reverse = sizes.n_factors, sizes.n_reverse
+    given = view(reverse, first * n_reverse * LANES, n_reverse * LANES, LANES)
+    out = view(lanes, first * known * LANES, known * LANES, LANES)
+    lift = view(source.lift, 0, 1, n_reverse)
+    multiply_shared(given, lift, out, last - first, n_reverse, known, False)
+
+
+@compiled
+def lift_rows_back(rows: Any, sizes: Any, source: Any, lanes: Any, out: Any) -> None:
+    """Gradient of the reverse attention of some rows.  rows: (first, last, first in out)."""
+    first, last, held = rows
+    known, n_reverse = sizes.n_factors, sizes.n_reverse
+    given = view(lanes, first * known * LANES, known * LANES, LANES)
+    lifted = view(out, (first - held) * n_reverse * LANES, n_reverse * LANES, LANES)
+    lift = view(source.lift, 0, n_reverse, 1)
+    multiply_shared(given, lift, lifted, last - first, known, n_reverse, False)
+
+
+@compiled
+def find_nodes(
+    sizes: Any, settings: Any, source: Any, reverse: Any, lanes: Any, scratch: Any
+) -> None:
+    """Compute M of every node, as numbers for a single pair.
+
+    reverse: P if tied, else (R^T | r); lanes: where it is lifted to, or the same array.
+    """
+    if settings.low_rank and not settings.tied:
+        for first in range(0, sizes.rows, sizes.block):
+            lift_rows(first, min(first + sizes.block, sizes.rows), sizes, source, reverse, lanes)
+    if settings.alone:
+        relayout(lanes, scratch.numbers, sizes.rows, sizes.n_factors, False)
+
+
+@compiled
+def find_nodes_back(
+    sizes: Any, settings: Any, source: Any, scratch: Any, lanes: Any, out: Any
+) -> None:
+    """Take dL/dM back to the gradient of a free reverse attention.
+
+    lanes: dL/dM in lanes; out: (rows, n_reverse) lanes, the same array where M is not lifted.
+    """
+    if settings.alone:
+        relayout(lanes, scratch.numbers_slopes, sizes.rows, sizes.n_factors, True)
+    if settings.low_rank and not settings.tied:
+        for first in range(0, sizes.rows, sizes.block):
+            rows = (first, min(first + sizes.block, sizes.rows), 0)
+            lift_rows_back(rows, sizes, source, lanes, out)

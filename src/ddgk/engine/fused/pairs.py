@@ -1,22 +1,226 @@
 """Training the attention of a group of pairs: all of its steps in one call.
 
-`docs/design/fused_engine.md` derives the gradient. A step has three parts: the units, block by
+See `docs/design/engine.md`. A step has three parts: the units, block by
 block, through the encoder, to the scores and back (`reconstruct_rows`); the reverse attention; the
 attention, block by block (`train_rows`).
+
+P attention, E table, X_l hidden layers, Z predictions, Y scores, B target matrix, S = s(Y),
+G = dL/dY. F holds the factors of a unit, Y = F M^T: (X_L | 1) where the product has low rank, else
+Z, and a 1 if the reverse attention is free.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ddgk.engine.fused.attention import adam_pace, softmax, train_attention, train_reverse
 from ddgk.engine.fused.compiling import compiled, entrance
-from ddgk.engine.fused.labels import add_missing, compare_labels, gather_labels, scatter_labels
+from ddgk.engine.fused.decoding import (
+    add_missing,
+    compare_labels,
+    gather_labels,
+    labelled_slopes,
+    predict,
+    record_costs,
+    scatter_labels,
+    score,
+    score_back,
+    structure_slopes,
+)
 from ddgk.engine.fused.lanes import LANES, fill, fma, load, store, widen
-from ddgk.engine.fused.nodes import clear, find_nodes, find_nodes_back, lift_rows, lift_rows_back
-from ddgk.engine.fused.products import multiply_shared, view
-from ddgk.engine.fused.reconstruction import reconstruct_rows
-from ddgk.engine.fused.workspace import first_held, make_findings, make_scratch, make_state
+from ddgk.engine.fused.layers import (
+    adam_pace,
+    add_bias,
+    backward,
+    bend,
+    clear,
+    find_nodes,
+    find_nodes_back,
+    forward,
+    lift_rows,
+    lift_rows_back,
+    place_matrix,
+    set_column,
+    softmax,
+    train_attention,
+    train_reverse,
+)
+from ddgk.engine.fused.layout import first_held, make_findings, make_scratch, make_state
+from ddgk.engine.fused.products import (
+    multiply,
+    multiply_bent,
+    multiply_shared,
+    multiply_tanh,
+    view,
+)
+
+
+@compiled
+def encode_rows(
+    first: int, last: int, sizes: Any, settings: Any, source: Any, attention: Any, scratch: Any
+) -> None:
+    """X_0 = P E, ..., X_L; Z = X_L W_o + b_o, or its tanh, unless the product has low rank."""
+    n_rows = last - first
+    wide = (max(sizes.dimension, sizes.width) + 1) * LANES
+    shape = (sizes.dimension, sizes.width, sizes.depth, wide // LANES, sizes.block)
+    top_at = sizes.depth * sizes.block * wide
+    n_source = sizes.n_source
+    weights = view(attention, first * n_source * LANES, n_source * LANES, LANES)
+    inputs = view(scratch.hidden, 0, wide, LANES)
+    table = view(source.table, 0, sizes.dimension, 1)
+    multiply_shared(weights, table, inputs, n_rows, n_source, sizes.dimension, False)
+    forward(scratch.hidden, source.network, n_rows, shape)
+    if settings.low_rank:
+        set_column(scratch.hidden, sizes.width, n_rows, wide, top_at)
+        return
+    step, n_nodes = sizes.n_factors * LANES, sizes.n_source
+    top = view(scratch.hidden, top_at, wide, LANES)
+    weight, out = view(source.output, 0, n_nodes, 1), view(scratch.predicted, 0, step, LANES)
+    if settings.bends:
+        bias = view(source.output_bias, 0, 0, 1)
+        multiply_tanh(top, weight, bias, out, n_rows, sizes.width, n_nodes)
+    else:
+        multiply_shared(top, weight, out, n_rows, sizes.width, n_nodes, False)
+        add_bias(scratch.predicted, source.output_bias, n_rows, n_nodes, step)
+    if not settings.tied:
+        set_column(scratch.predicted, n_nodes, n_rows, step, 0)
+
+
+@compiled
+def encode_rows_back(
+    first: int, last: int, sizes: Any, settings: Any, source: Any, scratch: Any
+) -> None:
+    """From dL/dF to dL/dX_0 of some rows."""
+    n_rows = last - first
+    wide = (max(sizes.dimension, sizes.width) + 1) * LANES
+    shape = (sizes.dimension, sizes.width, sizes.depth, wide // LANES, sizes.block)
+    top_at = sizes.depth * sizes.block * wide
+    hidden, slopes = scratch.hidden, scratch.hidden_slopes
+    if settings.low_rank:
+        if sizes.depth > 0:
+            bend(slopes, hidden, top_at, n_rows, sizes.width, wide)
+    else:
+        step, n_nodes = sizes.n_factors * LANES, sizes.n_source
+        if settings.bends:
+            bend(scratch.predicted_slopes, scratch.predicted, 0, n_rows, n_nodes, step)
+        after = view(scratch.predicted_slopes, 0, step, LANES)
+        transposed = view(source.output, 0, 1, n_nodes)
+        out = view(slopes, top_at, wide, LANES)
+        if sizes.depth > 0:
+            values = view(hidden, top_at, wide, LANES)
+            multiply_bent(after, transposed, values, out, n_rows, n_nodes, sizes.width)
+        else:
+            multiply_shared(after, transposed, out, n_rows, n_nodes, sizes.width, False)
+    backward(hidden, slopes, source.network, n_rows, shape)
+    for i in range(n_rows):
+        for j in range(sizes.dimension):
+            at = ((first + i) * sizes.dimension + j) * LANES
+            store(scratch.inputs_slopes, at, load(slopes, i * wide + j * LANES))
+
+
+@compiled
+def label_slopes(
+    first: int,
+    last: int,
+    sizes: Any,
+    settings: Any,
+    target: Any,
+    labels: Any,
+    scratch: Any,
+    terms: Any,
+    records: bool,
+) -> None:
+    """S = s(Y) and dL/dS of the reverse terms, which replaces Y; their costs, if wanted.
+
+    inferred = rownorm(S C),  C weighted by how many nodes a column stands for
+    """
+    n_rows, n_nodes = last - first, sizes.n_nodes
+    predict(scratch.scores, scratch.sigmoids, n_rows * n_nodes)
+    n_labels = target.reverse_starts[-1]
+    inferred = view(scratch.counts, 0, n_labels * LANES, LANES)
+    if settings.alone:
+        gather_labels(scratch.sigmoids, 0, n_nodes, target.by_label, scratch.counts, n_rows)
+    else:
+        nodes = view(target.nodes, 0, n_labels * LANES, LANES)
+        predicted = view(scratch.sigmoids, 0, n_nodes * LANES, LANES)
+        multiply(predicted, nodes, inferred, n_rows, n_nodes, n_labels, False)
+    step = sizes.rows * LANES
+    attributes = (target.reverse_starts, labels.widths, labels.coefficients)
+    how = (settings.smoothing, True, records)
+    costs = (terms, 3 * step, 2 * step, target.scales)
+    rows = (first, last)
+    compare_labels(
+        target.neighbours, scratch.counts, attributes, rows, target.label_factors, how, costs
+    )
+    if settings.alone:
+        scatter_labels(scratch.counts, n_labels, target.by_node, scratch.scores, 0, n_rows, False)
+    else:
+        transposed = view(target.nodes, 0, LANES, n_labels * LANES)
+        out = view(scratch.scores, 0, n_nodes * LANES, LANES)
+        multiply(inferred, transposed, out, n_rows, n_labels, n_nodes, False)
+
+
+@compiled
+def place_of_factors(sizes: Any, settings: Any) -> Any:
+    """Return where F begins, how far its rows are apart, and how many of its columns train."""
+    if settings.low_rank:
+        step = (max(sizes.dimension, sizes.width) + 1) * LANES
+        top_at = sizes.depth * sizes.block * step
+        return top_at, step, sizes.width
+    return 0, sizes.n_factors * LANES, sizes.n_source
+
+
+@compiled
+def reconstruct_rows(
+    first: int,
+    last: int,
+    sizes: Any,
+    settings: Any,
+    source: Any,
+    target: Any,
+    labels: Any,
+    state: Any,
+    scratch: Any,
+    nodes: Any,
+    record: Any,
+    findings: Any,
+) -> None:
+    """Take the units of some rows forward to Y, record their costs, take the gradient back.
+
+    nodes: (M, dL/dM, added to). record: (records, share of the entries' costs, trains).
+    """
+    records, cost_share, trains = record
+    n_rows, n_nodes, known = last - first, sizes.n_nodes, sizes.n_factors
+    encode_rows(first, last, sizes, settings, source, state.attention, scratch)
+    top_at, step, n_wanted = place_of_factors(sizes, settings)
+    units, unit_slopes = (scratch.predicted, 0), (scratch.predicted_slopes, 0)
+    if settings.low_rank:
+        units, unit_slopes = (scratch.hidden, top_at), (scratch.hidden_slopes, top_at)
+    score(units, step, nodes[0], scratch.scores, (n_rows, known, n_nodes), settings.alone)
+
+    matrix, matrix_at = target.matrix, first * n_nodes * LANES
+    if settings.alone:
+        place_matrix(target.entries, scratch.matrix, first, last, n_nodes, False)
+        matrix, matrix_at = scratch.matrix, 0
+    columns, factors, rows = target.column_weights, target.structure_factors, (first, last)
+    slopes = scratch.scores
+    if records:
+        where = (first, last, n_nodes, sizes.rows)
+        terms = (findings.step, 0, sizes.rows * LANES, target.scales)
+        costs = (findings.costs, cost_share)
+        record_costs(slopes, matrix, matrix_at, columns, where, terms, costs)
+    if sizes.n_attributes > 0 and (records or settings.trains_labels):
+        label_slopes(first, last, sizes, settings, target, labels, scratch, findings.step, records)
+        labelled_slopes(
+            scratch.sigmoids, slopes, matrix, matrix_at, factors, columns, rows, n_nodes
+        )
+    else:
+        structure_slopes(slopes, matrix, matrix_at, factors, columns, rows, n_nodes)
+    if settings.alone:
+        place_matrix(target.entries, scratch.matrix, first, last, n_nodes, True)
+    if trains:
+        shape = (n_rows, known, n_nodes, n_wanted)
+        score_back(slopes, units, step, nodes[0], unit_slopes, nodes[1], shape, settings.alone)
+        encode_rows_back(first, last, sizes, settings, source, scratch)
 
 
 @compiled

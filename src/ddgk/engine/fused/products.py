@@ -221,13 +221,6 @@ def _bent_ending(builder: Any, total: Any, value: Any, element: Any) -> Any:
     return builder.fmul(total, slope)
 
 
-_panel = _panel_of("lanes")
-_panel_shared = _panel_of("shared")
-_panel_summed = _panel_of("summed")
-_panel_tanh = _panel_of("shared", _tanh_ending)
-_panel_bent = _panel_of("shared", _bent_ending)
-
-
 @intrinsic
 def address(_typing: Any, array: Any, offset: Any) -> Any:  # noqa: ARG001
     """Return where entry `offset` of a flat array is."""
@@ -269,40 +262,51 @@ def _width(n_left: int) -> int:
     return 4 if n_left >= 4 else min(n_left, 2)
 
 
-@compiled
-def multiply(
-    left: Any, right: Any, out: Any, n_rows: int, n_inner: int, n_columns: int, adds: bool
-) -> None:
-    """Out (+)= left right, lane by lane.
+def _product_of(kind: str) -> Any:
+    """Return a kernel for products out (+)= left right, as wide as the inner index allows."""
+    panel = _panel_of(kind)
 
-    left: (n_rows, n_inner) lanes; right: (n_inner, n_columns) lanes; out: lanes.
-    """
-    for k in range(0, max(n_inner, 1), INNER):
-        a, b = _part(left, right, k)
-        inner = min(INNER, n_inner - k)
+    @compiled
+    def product(
+        left: Any, right: Any, out: Any, n_rows: int, n_inner: int, n_columns: int, adds: bool
+    ) -> None:
+        for k in range(0, max(n_inner, 1), INNER):
+            a, b = _part(left, right, k)
+            inner = min(INNER, n_inner - k)
+            j = 0
+            while j < n_columns:
+                columns = _width(n_columns - j)
+                panel((a, b, out, j, n_rows, columns, inner, adds or k > 0))
+                j += columns
+
+    return product
+
+
+def _finished_product_of(ending: Any) -> Any:
+    """Return a kernel for products whose sums have an ending, given a fourth matrix."""
+    panel = _panel_of("shared", ending)
+
+    @compiled
+    def product(
+        left: Any, right: Any, other: Any, out: Any, n_rows: int, n_inner: int, n_columns: int
+    ) -> None:
         j = 0
         while j < n_columns:
             columns = _width(n_columns - j)
-            _panel((a, b, out, j, n_rows, columns, inner, adds or k > 0))
+            panel((left, right, out, other, j, n_rows, columns, n_inner, False))
             j += columns
 
+    return product
 
-@compiled
-def multiply_shared(
-    left: Any, right: Any, out: Any, n_rows: int, n_inner: int, n_columns: int, adds: bool
-) -> None:
-    """Out (+)= left right, where all lanes share one right factor.
 
-    left: (n_rows, n_inner) lanes; right: (n_inner, n_columns) numbers; out: lanes.
-    """
-    for k in range(0, max(n_inner, 1), INNER):
-        a, b = _part(left, right, k)
-        inner = min(INNER, n_inner - k)
-        j = 0
-        while j < n_columns:
-            columns = _width(n_columns - j)
-            _panel_shared((a, b, out, j, n_rows, columns, inner, adds or k > 0))
-            j += columns
+# left: (n_rows, n_inner) lanes; right: (n_inner, n_columns) lanes, or numbers that all lanes share.
+# multiply, multiply_shared (left, right, out, sizes, adds): out (+)= left right.
+multiply, multiply_shared = _product_of("lanes"), _product_of("shared")
+# multiply_tanh (left, right, bias, out, sizes): out = tanh(left right + bias), bias (1, n_columns).
+multiply_tanh = _finished_product_of(_tanh_ending)
+# multiply_bent (left, right, values, out, sizes): out = (left right) (1 - values^2), values lanes.
+multiply_bent = _finished_product_of(_bent_ending)
+_panel_summed = _panel_of("summed")
 
 
 @compiled
@@ -317,34 +321,4 @@ def multiply_summed(
     while j < n_columns:
         columns = _width(n_columns - j)
         _panel_summed((left, right, out, j, n_rows, columns, n_inner, True))
-        j += columns
-
-
-@compiled
-def multiply_tanh(
-    left: Any, right: Any, bias: Any, out: Any, n_rows: int, n_inner: int, n_columns: int
-) -> None:
-    """Out = tanh(left right + bias), where all lanes share the right factor and the bias.
-
-    left: (n_rows, n_inner) lanes; right: (n_inner, n_columns) and bias: (1, n_columns) numbers.
-    """
-    j = 0
-    while j < n_columns:
-        columns = _width(n_columns - j)
-        _panel_tanh((left, right, out, bias, j, n_rows, columns, n_inner, False))
-        j += columns
-
-
-@compiled
-def multiply_bent(
-    left: Any, right: Any, values: Any, out: Any, n_rows: int, n_inner: int, n_columns: int
-) -> None:
-    """Out = (left right) (1 - values^2), where all lanes share the right factor.
-
-    left: (n_rows, n_inner) lanes; right: (n_inner, n_columns) numbers; values, out: lanes.
-    """
-    j = 0
-    while j < n_columns:
-        columns = _width(n_columns - j)
-        _panel_bent((left, right, out, values, j, n_rows, columns, n_inner, False))
         j += columns

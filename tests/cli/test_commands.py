@@ -3,7 +3,7 @@ import warnings
 import pytest
 
 from ddgk.cli import main
-from ddgk.cli.failures import lines
+from ddgk.cli.commands import lines
 from ddgk.errors import DatasetError, DownloadError, GraphError, ParameterError
 
 

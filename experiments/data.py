@@ -18,6 +18,7 @@ from ddgk.io import load as load_set
 from experiments.graphs.generators import degrees_of, generators, thinned
 
 __all__ = [
+    "ATTRIBUTED_SETS",
     "FAMILIES",
     "SETS",
     "GraphSet",
@@ -34,6 +35,7 @@ __all__ = [
 ]
 
 SETS = ("MUTAG", "PTC_MR", "NCI1", "DD", "ENZYMES", "PROTEINS", "IMDB-BINARY")
+ATTRIBUTED_SETS = ("ENZYMES", "PROTEINS", "BZR", "Letter-med")  # nodes with real attributes
 MOLECULES = ("MUTAG", "PTC_MR", "NCI1")
 
 

@@ -62,6 +62,9 @@ METHODS: dict[str, Method] = {
     "ddgk-paper": Method("DDGK, preset paper", "transformer", "methods:ddgk_paper"),
     "sizes": Method("nodes and edges", "columns", "baselines.counting:sizes"),
     "histogram": Method("label histogram", "columns", "baselines.counting:histogram"),
+    "attributes": Method(
+        "label histogram, attribute statistics", "columns", "baselines.attribute_statistics:columns"
+    ),
     "sp": Method(
         "SP kernel",
         "kernels",
@@ -99,7 +102,6 @@ METHODS: dict[str, Method] = {
     "dgcnn": Method("DGCNN", "classifier", "baselines.dgcnn:make", (85.83, 58.59, 74.44, None)),
     "gin": Method("GIN", "classifier", "baselines.gin:make"),
 }
-TRIVIAL = ("sizes", "histogram")
 
 
 def ddgk(_set_name: str, seed: int, n_jobs: int) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from experiments import storage
-from experiments.data import SETS
+from experiments.data import ATTRIBUTED_SETS, SETS
 from experiments.methods import METHODS
 from experiments.statistics import Interval, interval, paired
 
@@ -19,8 +19,7 @@ COUNTING = "histogram"
 
 def page(folder: Path = storage.RESULTS) -> str:
     """Return the summary page."""
-    found = {name: storage.read_results(folder / f"{name}.json") for name in SETS}
-    sets = {name: content for name, content in found.items() if content}
+    sets = _read(SETS, folder)
     parts = [
         "# Results",
         "Written by `python -m experiments report` from the files in `experiments/results/`; each "
@@ -30,14 +29,21 @@ def page(folder: Path = storage.RESULTS) -> str:
         "## Classification",
         "Accuracy in percent, protocol nested: mean over folds ± half of the 95 % interval "
         "(corrected for overlapping training parts), in brackets the figure of the DDGK paper, "
-        "measured under other protocols. s: supervised. Full tables by set, with seconds: "
-        + ", ".join(f"[{name}](results/{name}.md)" for name in sets)
-        + ".",
+        "measured under other protocols. s: supervised. " + _links(sets),
         accuracy_matrix(sets),
         "Lead over counting (label histogram with numbers of nodes and edges), paired on the same "
         "folds, in percentage points; **bold**: the interval excludes 0.",
         lead_matrix(sets),
     ]
+    if attributed := _read(ATTRIBUTED_SETS, folder):
+        parts += [
+            "## Sets with real attributes",
+            "As above. Attribute statistics: mean, standard deviation, minimum and maximum of "
+            "every node attribute beside numbers of nodes, edges and labels. Lead: over these. "
+            + _links(attributed),
+            accuracy_matrix(attributed),
+            lead_matrix(attributed, "attributes"),
+        ]
     sections = {
         "neighbours": ("Neighbours without classes", neighbours_table),
         "clustering": ("Clustering (5.2)", clustering_table),
@@ -59,6 +65,17 @@ def page(folder: Path = storage.RESULTS) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _read(names: Iterable[str], folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the results of the sets that have some."""
+    found = {name: storage.read_results(folder / f"{name}.json") for name in names}
+    return {name: content for name, content in found.items() if content}
+
+
+def _links(names: Iterable[str]) -> str:
+    links = ", ".join(f"[{name}](results/{name}.md)" for name in names)
+    return f"Full tables by set, with seconds: {links}."
+
+
 def accuracy_matrix(sets: dict[str, dict[str, Any]]) -> str:
     """Return accuracies, a row per method and a column per set."""
 
@@ -73,12 +90,12 @@ def accuracy_matrix(sets: dict[str, dict[str, Any]]) -> str:
     return _matrix(sets, cell, other_seeds=True)
 
 
-def lead_matrix(sets: dict[str, dict[str, Any]]) -> str:
-    """Return leads over counting, a row per method and a column per set."""
+def lead_matrix(sets: dict[str, dict[str, Any]], over: str = COUNTING) -> str:
+    """Return leads over one row, a row per method and a column per set."""
 
     def cell(set_name: str, name: str, row: dict[str, Any]) -> str:
-        counting = sets[set_name]["rows"].get(COUNTING, {}).get("accuracies")
-        if not row["accuracies"] or not counting or name == COUNTING:
+        counting = sets[set_name]["rows"].get(over, {}).get("accuracies")
+        if not row["accuracies"] or not counting or name == over:
             return ""
         found = paired(row["accuracies"], counting)
         text = f"{100 * found.mean:+.1f} ± {100 * (found.high - found.mean):.1f}"
@@ -124,10 +141,8 @@ def set_page(content: dict[str, Any]) -> str:
 def write_pages(folder: Path = storage.RESULTS) -> list[Path]:
     """Write the summary page and a page per set; return their paths."""
     pages = {folder.parent / "RESULTS.md": page(folder)}
-    for name in SETS:
-        content = storage.read_results(folder / f"{name}.json")
-        if content:
-            pages[folder / f"{name}.md"] = set_page(content)
+    for name, content in _read(dict.fromkeys([*SETS, *ATTRIBUTED_SETS]), folder).items():
+        pages[folder / f"{name}.md"] = set_page(content)
     for path, text in pages.items():
         path.write_text(text)
     return list(pages)

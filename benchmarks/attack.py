@@ -36,6 +36,7 @@ from ddgk.errors import DDGKError
 from ddgk.store import graphs_from_tensors, graphs_to_tensors, load_model, open_run, save_parts
 from ddgk.store.sealed import pack, seal_json, unpack, unseal_json
 from degrees import DegreeEmbedder
+from light_model import DegreeCounts, rings_and_stars
 from specimens import random_graph
 
 GRAPHS = [random_graph(seed, labels=True, attributes=True) for seed in range(20)]
@@ -332,6 +333,155 @@ def attack_outputs(home: Path, tally: Tally) -> None:
             tally.judge(f"text, {output}", kind, look)
 
 
+def attack_index(home: Path, tally: Tally, flips: int) -> None:
+    """Damage and forge the file of a search index. Sealed again, its parts must fit together."""
+    from ddgk import DDGK
+    from ddgk.index_file import IndexFile, write_sections
+    from ddgk.search import GraphIndex
+
+    graphs = rings_and_stars()
+    model = DDGK(2, random_state=0).fit(graphs)
+    path, other = home / "index" / "a.ddgk", home / "other index" / "a.ddgk"
+    for file, members in ((path, graphs), (other, graphs[::2])):
+        file.parent.mkdir()
+        GraphIndex.build(model, members).save(file)
+    content = path.read_bytes()
+
+    def answers(file: Path) -> list[Any]:
+        index = GraphIndex.load(file)
+        hits = [index.query(graph, k=3) for graph in graphs[:2]]
+        return [[(h.id, h.name, h.distance, h.graph) for h in found] for found in hits]
+
+    expected = answers(path)
+
+    def look(same: bool = True) -> str:
+        try:
+            return "unchanged" if answers(path) == expected or not same else "silent"
+        except (DDGKError, FileNotFoundError) as error:
+            return "named" if str(path) in str(error) else "silent"
+
+    opened = IndexFile(other)
+    plain = {name: bytes(opened.section(name)) for name in opened._places}
+    description = opened.description
+
+    def sealed(said: dict[str, Any], contents: dict[str, bytes]) -> Operation:
+        return lambda p: write_sections(p, said, {name: [c] for name, c in contents.items()})
+
+    forged = [
+        (f"forge {field}={value!r}"[:60], sealed(description | {field: value}, plain))
+        for field in description
+        for value in FORGED
+    ]
+    forged += [
+        (f"forge section {name}: {what}", sealed(description, plain | {name: content}))
+        for name, section in plain.items()
+        for what, content in {
+            "empty": b"",
+            "shorter": section[:-1],
+            "twice": section + section,
+            "deep": b"[" * 10**5,
+            "ones": b"\xff" * len(section),
+        }.items()
+    ]
+    for what, operate in [*damages(path, [], flips), *forged]:
+        operate(path)
+        # A forgery whose parts fit together is an index of its own, not this one.
+        tally.judge("index", what, lambda what=what: look(not what.startswith("forge")))
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        path.write_bytes(content)
+    shutil.copy(other, path)
+    tally.judge("index", "another index", lambda: look(False))
+
+
+def attack_figures(home: Path, tally: Tally) -> None:
+    """Send hostile names and labels into figures and the explorer's page."""
+    from xml.etree import ElementTree
+
+    from ddgk import Graph, align, plots
+    from ddgk.explorer import make_atlas
+    from ddgk.explorer.page import render_page
+
+    for kind, text in TEXTS.items():
+        graph = Graph(
+            3, [(0, 1), (1, 2)], node_labels=[text, "b", "c"], edge_labels=[text, "x"],
+            node_names=[text, "y\0", "z"], name=text,
+        )  # fmt: skip
+
+        def as_figure(suffix: str, graph: Any = graph, text: str = text) -> str:
+            path = home / f"figure{suffix}"
+            path.unlink(missing_ok=True)
+            plots.alignment(align(graph, graph), title=text, path=path)
+            if suffix == ".svg":
+                found = path.read_text("utf-8")
+                ElementTree.fromstring(found)
+                return "unchanged" if is_safe(found) and "<script" not in found else "silent"
+            return "unchanged" if 1000 < path.stat().st_size < 2**22 else "silent"
+
+        def as_page(graph: Any = graph, text: str = text) -> str:
+            others = rings_and_stars(2)
+            atlas = make_atlas(
+                [graph, *others], title=text, model=DegreeCounts(), projection="pca",
+                classes=[text, *"abcd"], attributes={text: [text, *"abcd"]},
+            )  # fmt: skip
+            found = render_page(atlas)
+            found.encode()
+            fine = is_safe(found.replace("\t", "")) and "<script>alert" not in found
+            return "unchanged" if fine and len(found) < 2**23 else "silent"
+
+        tally.judge("text, svg", kind, lambda: as_figure(".svg"))
+        tally.judge("text, png", kind, lambda: as_figure(".png"))
+        tally.judge("text, html", kind, as_page)
+
+
+def attack_server(tally: Tally) -> None:
+    """Ask the explorer's server what a browser never would; every answer is JSON and bounded."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of another library that it would rather use
+        from starlette.testclient import TestClient
+
+    from ddgk.explorer import make_atlas
+    from ddgk.explorer.server import make_app
+
+    names = [*TEXTS.values()]
+    graphs = [random_graph(i, labels=True).replace(name=name) for i, name in enumerate(names)]
+    atlas = make_atlas(graphs, model=DegreeCounts(), names=names, classes=names, projection="pca")
+    ring = {"n_nodes": 5, "edges": [[i, (i + 1) % 5] for i in range(5)]}
+    bodies: list[tuple[str, Any]] = []
+    for value in (*FORGED, *TEXTS.values(), float("nan"), [[0, 1]], {"n_nodes": 2}):
+        bodies += [(f"{key}={value!r}"[:40], {key: value}) for key in ("position", "graph", "k")]
+        bodies += [
+            (f"graph.{key}={value!r}"[:40], {"graph": ring | {key: value}, "k": 2})
+            for key in (*ring, "name", "node_labels", "edge_weights", "node_attributes", "directed")
+        ]
+        pair = {"target": {"position": 0}, "source": {"position": 1}}
+        bodies += [(f"{key}={value!r}"[:40], pair | {key: value}) for key in pair]
+    with TestClient(make_app(atlas), base_url="http://127.0.0.1") as client:
+        for what, body in bodies:
+            content = json.dumps(body).encode()
+            for route in ("similar", "embed", "align"):
+
+                def ask(route: str = route, content: bytes = content) -> str:
+                    head = {"content-type": "application/json"}
+                    answer = client.post(f"/api/{route}", content=content, headers=head)
+                    found = answer.json()
+                    if answer.status_code == 200:
+                        return "unchanged" if len(answer.content) < 2**23 else "silent"
+                    fine = 400 <= answer.status_code < 500 and is_safe(found["error"])
+                    return "named" if fine and len(found["error"]) < 5000 else "silent"
+
+                tally.judge("server", f"{route}: {what}", ask)
+
+        def health() -> str:
+            page = client.get("/")
+            fine = page.status_code == 200 and "<script>alert" not in page.text
+            same = client.get("/health").json()["n_graphs"] == len(names)
+            return "unchanged" if fine and same else "silent"
+
+        tally.judge("server", "page and health afterwards", health)
+
+
 def is_safe(text: str) -> bool:
     """Return whether text holds nothing that a terminal would obey."""
     return all(char.isprintable() or char == "\n" for char in text)
@@ -346,7 +496,10 @@ def main() -> None:
         home = Path(folder)
         attack_runs(home, tally, arguments.flips)
         attack_models(home, tally, arguments.flips)
+        attack_index(home, tally, arguments.flips)
         attack_outputs(home, tally)
+        attack_figures(home, tally)
+        attack_server(tally)
     verdicts = ("named", "unchanged", "failed", "silent")
     print(f"{'area':16s} {'cases':>6s} {'held':>6s} " + " ".join(f"{v:>9s}" for v in verdicts))
     total: Counter[str] = Counter()

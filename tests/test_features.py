@@ -8,7 +8,7 @@ import pytest
 
 from ddgk import DDGK
 from ddgk import features as under_test
-from ddgk.features import describe_outcome, divergence_columns
+from ddgk.features import divergence_columns
 from specimens import graph_of, random_graph, shuffled
 
 GRAPHS = [random_graph(seed, labels=True) for seed in range(24)]
@@ -22,8 +22,8 @@ def model():
 def plain_kernel(model, graphs):
     """The equation of the module, written with ordinary arrays."""
     fitted = model._model
-    outcome, starts = fitted.train(graphs)
-    described = describe_outcome(outcome, starts)
+    described, outcome = fitted.describe(graphs)
+    starts = described.starts
     x = (divergence_columns(described) - fitted.map.mean) * fitted.map.scale
     first = np.abs(x[:, None] - x[None]).sum(-1)
     k = np.zeros((len(graphs), len(graphs)))

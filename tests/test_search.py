@@ -9,7 +9,7 @@ import pytest
 from ddgk import vectors
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
-from ddgk.index_file import IndexFileError
+from ddgk.index_file import IndexFile, IndexFileError, write_sections
 from ddgk.search import GraphIndex
 from light_model import WIDTH, DegreeCounts, rings_and_stars
 
@@ -174,3 +174,18 @@ def test_neighbor_tables_agree(monkeypatch):
     near = vectors.neighbor_table(rows, 5)
     np.testing.assert_array_equal(exact[0], near[0])
     np.testing.assert_array_equal(exact[1], near[1])
+
+
+@pytest.mark.parametrize("name", ["ids", "names", "vectors", "graph_lengths", "graphs"])
+@pytest.mark.parametrize("change", [lambda c: c[:-1], lambda c: c + c, lambda _: b""])
+def test_a_section_sealed_with_another_length_is_named(index, tmp_path, name, change):
+    path = tmp_path / "forged.ddgk"
+    index.save(path)
+    opened = IndexFile(path)
+    sections = {other: bytes(opened.section(other)) for other in ("model", "ids", "names")}
+    sections |= {other: bytes(opened.section(other)) for other in ("vectors", "graph_lengths")}
+    sections["graphs"] = bytes(opened.section("graphs"))
+    sections[name] = change(sections[name])
+    write_sections(path, opened.description, {key: [own] for key, own in sections.items()})
+    with pytest.raises(IndexFileError, match=r"forged\.ddgk.*build it again"):
+        GraphIndex.load(path, model=MODEL)

@@ -112,6 +112,21 @@ def gexf() -> list[bytes]:
 
 
 @cache
+def smiles() -> list[bytes]:
+    """Molecules by line, with and without names."""
+    return [b"smiles name\nCCO ethanol\nc1ccccc1 benzene\n# none\nC[N+](C)(C)C\nO=C=O\n"]
+
+
+@cache
+def sdf() -> list[bytes]:
+    """Two molecules as RDKit writes them."""
+    from rdkit import Chem
+
+    made = [Chem.MolFromSmiles(text) for text in ("CCO", "c1ccccc1O")]
+    return ["".join(f"{Chem.MolToMolBlock(one)}>  <a>\n1\n\n$$$$\n" for one in made).encode()]
+
+
+@cache
 def tu_texts() -> list[Texts]:
     """Return a toy set with every optional file, and the first graphs of MUTAG if at hand."""
     toy = {

@@ -145,6 +145,8 @@ TARGETS: dict[str, Target] = {
     "pajek": file_target("toy.net", specimens.pajek, mutate_text),
     "graph6": file_target("toy.g6", specimens.graph6, mutate_text),
     "gexf": file_target("toy.gexf", specimens.gexf, mutate_text),
+    "smiles": file_target("toy.smi", specimens.smiles, mutate_text),
+    "sdf": file_target("toy.sdf", specimens.sdf, mutate_text),
     "graph folder": Target(valid_folders, make_folder, read_graphs),
     "model": Target(valid_models, make_model, read_model, "toy.ddgk"),
     "run folder": Target(valid_runs, make_run, read_run),

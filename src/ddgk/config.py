@@ -44,6 +44,7 @@ WHOLE = {
 }
 POSITIVE = ("encoder_learning_rate", "learning_rate", "bandwidth")
 SHARES = ("encoder_edge_dropout", "smoothing")  # in [0, 1)
+KERNEL_WEIGHTS = ("divergence_weight", "attribute_weight")  # in [0, 1]
 # What local attention does not have.
 GLOBAL_ONLY = {
     "target": "adjacency",
@@ -130,6 +131,9 @@ class Config:
     divergence_weight : float
         Weight of the divergences in the kernel, in [0, 1]; node views have the rest (local
         attention).
+    attribute_weight : float
+        Weight of real attributes in the kernel, in [0, 1], where graphs have some; divergences and
+        node views share the rest (local attention).
     n_anchors : int
         Number of graphs of `fit` that the compact embedding is computed from (local attention).
 
@@ -170,6 +174,7 @@ class Config:
     view_dimension: int = 48
     bandwidth: float = 0.05
     divergence_weight: float = 0.5
+    attribute_weight: float = 0.5
     n_anchors: int = 2048
 
     def __post_init__(self) -> None:
@@ -181,15 +186,14 @@ class Config:
             self._put(name, _whole(name, getattr(self, name), least, most))
         if self.width is not None:
             self._put("width", _whole("width", self.width, 1, 4096))
-        for name in (*POSITIVE, *SHARES, "encoder_weight_decay", "divergence_weight"):
+        for name in (*POSITIVE, *SHARES, *KERNEL_WEIGHTS, "encoder_weight_decay"):
             self._put(name, _number(name, getattr(self, name), positive=name in POSITIVE))
         for name in SHARES:
             if getattr(self, name) >= 1:
                 raise ParameterError(f"{name} must be below 1, not {getattr(self, name)!r}")
-        if self.divergence_weight > 1:
-            raise ParameterError(
-                f"divergence_weight must be at most 1, not {self.divergence_weight!r}"
-            )
+        for name in KERNEL_WEIGHTS:
+            if getattr(self, name) > 1:
+                raise ParameterError(f"{name} must be at most 1, not {getattr(self, name)!r}")
         if self.encoder_learning_rate * self.encoder_weight_decay >= 1:
             raise ParameterError(
                 "encoder_weight_decay must be below 1 / encoder_learning_rate = "

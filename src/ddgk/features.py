@@ -8,9 +8,14 @@ Local attention (`ddgk.engine.local`) describes a graph G by its divergences x(G
     d^2(G, H) = sum_t [k_t(G, G) + k_t(H, H) - 2 k_t(G, H)] / median
     k_t(G, H) = sum_ij exp(-|v_t(i) - v_t(j)|^2 / 2 c^2) / sqrt(n_G n_H),      c = bandwidth
 
-D is a sum of absolute differences and d^2 a squared Euclidean distance, so both are conditionally
-negative definite and K is positive definite. Columns are its Nystroem map on anchors, a random
-sample of the fitted graphs:
+Local attention sees structure and labels here. Real attributes are compared by W, the sliced
+Wasserstein distance between the attributes of nodes (`ddgk.attribute_distance`) / median:
+
+    K(G, H) = exp(-((1 - w) (a D + b d^2) + w W)),        w = attribute_weight
+
+D and W are sums of absolute differences and d^2 is a squared Euclidean distance, so all three are
+conditionally negative definite and K is positive definite. Columns are its Nystroem map on anchors,
+a random sample of the fitted graphs:
 
     psi(G) = Q^T Lambda^(-1/2) U^T K(G, anchors),        K(anchors, anchors) = U Lambda U^T
 
@@ -31,6 +36,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.attribute_distance import SlicedDistance
 from ddgk.engine.local import LocalOutcome
 
 Integers = NDArray[np.int64]
@@ -41,6 +47,7 @@ RADIUS = 5.0  # bandwidths beyond which two views do not count: e^-12.5 = 4e-6
 MAX_VIEWS = 1024  # nodes of a graph whose views enter the kernel; of larger graphs, a sample
 MAX_ANCHOR_VIEWS, LEAST_ANCHOR_VIEWS = 1 << 15, 32  # of all anchors together; of each at least
 NEAR = 8  # leading coordinates that decide first whether two views can be close
+CELLS_A_ROW = 1 << 31  # more than a coordinate of a view divided by the search radius
 SMALLEST_EIGENVALUE = 1e-6  # relative to the largest
 
 _OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "cache": True}
@@ -51,7 +58,7 @@ _REASSOCIATE = {**_OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
 class Views:
     """The distinct views of some graphs after one step.
 
-    points: (n_points, view_dimension), ascending in the first coordinate where they are anchors.
+    points: (n_points, view_dimension), in the order of `Grid` where they are anchors.
     starts, ids, weights: graph g has ids[starts[g]:starts[g + 1]], each standing for `weights`
     nodes, in an order that does not depend on node order.
     """
@@ -79,16 +86,22 @@ class Description:
     """What the kernel takes of some graphs.
 
     divergences: (n_graphs, n_sources, n_terms, n_checkpoints), sums over nodes. views: one per
-    step. sizes: numbers of nodes.
+    step. sizes: numbers of nodes. points: attributes of all nodes (`node_points`), (n_nodes, 2 k).
     """
 
     divergences: Doubles
     views: tuple[Views, ...]
     sizes: Integers
+    points: Integers
+
+    @property
+    def starts(self) -> Integers:
+        """Where the nodes of every graph begin in `points`."""
+        return np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
 
 
 def describe_outcome(
-    outcome: LocalOutcome, starts: Integers, max_views: int = MAX_VIEWS
+    outcome: LocalOutcome, starts: Integers, points: Integers, max_views: int = MAX_VIEWS
 ) -> Description:
     """Collect the distinct views of every graph; of large graphs, those of a sample of nodes.
 
@@ -109,14 +122,14 @@ def describe_outcome(
         order = np.concatenate(chosen)
     weight = np.where(large, sizes / max_views, 1.0)
     views = []
-    for level, points in zip(outcome.levels[1:], outcome.views, strict=False):
-        keys = graph[order] * np.int64(len(points)) + level.ids[order]
+    for level, found in zip(outcome.levels[1:], outcome.views, strict=False):
+        keys = graph[order] * np.int64(len(found)) + level.ids[order]
         distinct, counts = np.unique(keys, return_counts=True)
-        owner = distinct // len(points)
+        owner = distinct // len(found)
         first = np.searchsorted(owner, np.arange(len(sizes) + 1))
         weights = (counts * weight[owner]).astype(np.float32)
-        views.append(Views(points, first, distinct % len(points), weights))
-    return Description(outcome.terms, tuple(views), sizes)
+        views.append(Views(found, first, distinct % len(found), weights))
+    return Description(outcome.terms, tuple(views), sizes, points)
 
 
 @dataclass(frozen=True)
@@ -147,10 +160,46 @@ class Frame:
         return Views(found, views.starts, views.ids, views.weights)
 
 
-def _sorted_points(views: Views) -> Views:
-    """Sort the points by their first coordinate; drop those that no graph has."""
+@dataclass(frozen=True)
+class Grid:
+    """Where to look for anchor points that are close to a point.
+
+    Points are sorted by cell, squares of the search radius in the first two coordinates, and within
+    a cell by the third coordinate. keys, starts: the points of cell keys[c] are
+    starts[c]..starts[c + 1]. leading: the first coordinates of all points, one row per coordinate.
+    """
+
+    keys: Integers
+    starts: Integers
+    leading: Singles
+
+    @classmethod
+    def of(cls, points: Singles, bandwidth: float) -> Grid:
+        """Index points that are in order."""
+        keys, first = np.unique(_cells(points, bandwidth), return_index=True)
+        starts = np.append(first, len(points)).astype(np.int64)
+        return cls(keys, starts, np.ascontiguousarray(points[:, :NEAR].T))
+
+    @property
+    def arrays(self) -> tuple[Integers, Integers, Singles]:
+        """Return the arrays as a tuple."""
+        return self.keys, self.starts, self.leading
+
+
+def _cells(points: Singles, bandwidth: float) -> Integers:
+    """Return the cell of every point as one number."""
+    radius = np.float32(RADIUS * bandwidth)
+    second = min(1, points.shape[1] - 1)
+    x, y = (np.floor(points[:, c] / radius).astype(np.int64) for c in (0, second))
+    return np.asarray(x * CELLS_A_ROW + y)
+
+
+def _sorted_points(views: Views, bandwidth: float) -> Views:
+    """Sort the points for `Grid`; drop those that no graph has."""
     used = np.unique(views.ids)
-    order = used[np.argsort(views.points[used, 0], kind="stable")]
+    third = min(2, views.points.shape[1] - 1)
+    kept = views.points[used]
+    order = used[np.lexsort((kept[:, third], _cells(kept, bandwidth)))]
     place = np.empty(len(views.points), dtype=np.int64)
     place[order] = np.arange(len(order))
     points = np.ascontiguousarray(views.points[order])
@@ -163,11 +212,12 @@ class CompactMap:
 
     Attributes
     ----------
-    bandwidth, divergence_weight : float
+    bandwidth, divergence_weight, attribute_weight : float
+        The last is 0 where graphs have no real attributes.
     mean, scale : array of shape (n_divergence_columns,)
         Standardisation; the scale of a constant column is 0, so that it does not count.
-    units : array of shape (2,)
-        Medians of D and d^2 over the anchors.
+    units : array of shape (3,)
+        Medians of D, d^2 and W over the anchors.
     frames : tuple of Frame
     anchors : tuple of Views
         Views of the anchors in these frames, one per step.
@@ -177,10 +227,14 @@ class CompactMap:
     anchor_sizes : array of shape (n_anchors,)
     weights : array of shape (n_anchors, n_features)
         U Lambda^(-1/2) Q, see `psi` above.
+    anchor_attributes : array of shape (n_anchors, n_attribute_columns)
+        Columns of `sliced`; none without real attributes.
+    sliced : SlicedDistance or None
     """
 
     bandwidth: float
     divergence_weight: float
+    attribute_weight: float
     mean: Doubles
     scale: Doubles
     units: Doubles
@@ -190,6 +244,8 @@ class CompactMap:
     anchor_norms: Doubles
     anchor_sizes: Integers
     weights: Singles
+    anchor_attributes: Singles
+    sliced: SlicedDistance | None
 
     @classmethod
     def fit(
@@ -200,6 +256,8 @@ class CompactMap:
         *,
         bandwidth: float,
         divergence_weight: float,
+        attribute_weight: float,
+        seed: int,
     ) -> CompactMap:
         """Learn statistics and the projection from the anchors.
 
@@ -211,27 +269,31 @@ class CompactMap:
         scale = np.where(constant, 0.0, 1.0 / np.where(constant, 1.0, spread))
         frames = tuple(map(Frame.of, anchors.views))
         placed = tuple(
-            _sorted_points(frame.place(views))
+            _sorted_points(frame.place(views), bandwidth)
             for frame, views in zip(frames, samples.views, strict=True)
         )
+        sliced = SlicedDistance.fit(anchors.points, seed)
         blank = cls(
             bandwidth,
             divergence_weight,
+            attribute_weight if sliced is not None else 0.0,
             mean,
             scale,
-            np.ones(2),
+            np.ones(3),
             frames,
             placed,
             ((columns - mean) * scale).astype(np.float32),
             np.zeros(len(anchors.sizes)),
             anchors.sizes.astype(np.int64),
             np.zeros((len(anchors.sizes), 0), np.float32),
+            _attribute_columns(anchors, sliced),
+            sliced,
         )
         norms = blank.norms(anchors)
         blank = replace(blank, anchor_norms=norms)
-        first, second = blank.distances(anchors)
-        units = np.array([_median(first), _median(second)])
-        kernel = blank.similarity(first / units[0], second / units[1])
+        parts = blank.distances(anchors)
+        units = np.array([_median(part) for part in parts])
+        kernel = blank.similarity(*(part / unit for part, unit in zip(parts, units, strict=True)))
         weights = _projection(kernel, n_features)
         return replace(blank, units=units, weights=weights)
 
@@ -240,8 +302,8 @@ class CompactMap:
         return [_owners(views, self.anchor_sizes) for views in self.anchors]
 
     @cached_property
-    def _leading(self) -> list[Singles]:
-        return [np.ascontiguousarray(views.points[:, :NEAR].T) for views in self.anchors]
+    def _grids(self) -> list[Grid]:
+        return [Grid.of(views.points, self.bandwidth) for views in self.anchors]
 
     @property
     def n_features(self) -> int:
@@ -280,19 +342,17 @@ class CompactMap:
             )
         return found
 
-    def distances(self, graphs: Description) -> tuple[Doubles, Doubles]:
-        """Return D and d^2 of graphs and anchors, (n_graphs, n_anchors) each."""
+    def distances(self, graphs: Description) -> tuple[Doubles, Doubles, Doubles]:
+        """Return D, d^2 and W of graphs and anchors, (n_graphs, n_anchors) each."""
         columns = self.standardised(graphs)
         first = np.zeros((len(columns), len(self.anchor_divergences)))
         _absolute_differences(columns, self.anchor_divergences, first)
         shared = np.zeros_like(first)
-        steps = zip(
-            self.frames, graphs.views, self.anchors, self._owners, self._leading, strict=True
-        )
-        for frame, views, anchors, owners, leading in steps:
+        steps = zip(self.frames, graphs.views, self.anchors, self._owners, self._grids, strict=True)
+        for frame, views, anchors, owners, grid in steps:
             placed = frame.place(views)
             starts, near, values = _close_pairs(
-                placed.points, anchors.points, leading, np.float32(self.bandwidth)
+                placed.points, anchors.points, *grid.arrays, np.float32(self.bandwidth)
             )
             _accumulate(
                 (placed.starts, placed.ids, placed.weights),
@@ -303,16 +363,26 @@ class CompactMap:
             )
         norms = self.norms(graphs)
         second = np.maximum(norms[:, None] + self.anchor_norms - 2 * shared, 0.0)
-        return first / self.units[0], second / self.units[1]
+        third = np.zeros_like(first)
+        if self.sliced is not None:
+            _absolute_differences(self.attribute_columns(graphs), self.anchor_attributes, third)
+        return first / self.units[0], second / self.units[1], third / self.units[2]
+
+    def attribute_columns(self, graphs: Description) -> Singles:
+        """Return the columns whose L1 distance is W, (n_graphs, n_attribute_columns)."""
+        return _attribute_columns(graphs, self.sliced)
 
     def kernel(self, graphs: Description) -> Singles:
         """Return K of graphs and anchors, (n_graphs, n_anchors)."""
         return self.similarity(*self.distances(graphs))
 
-    def similarity(self, first: Doubles, second: Doubles) -> Singles:
-        """Return exp(-(a D + b d^2))."""
-        share = self.divergence_weight
-        return np.exp(-(share * first + (1 - share) * second)).astype(np.float32)
+    def similarity(self, first: Doubles, second: Doubles, third: Doubles) -> Singles:
+        """Return K of D, d^2 and W."""
+        share, weight = self.divergence_weight, self.attribute_weight
+        apart = share * first + (1 - share) * second
+        if weight > 0:
+            apart = (1 - weight) * apart + weight * third
+        return np.exp(-apart).astype(np.float32)
 
     def transform(self, graphs: Description) -> Singles:
         """Return psi, (n_graphs, n_features)."""
@@ -321,17 +391,26 @@ class CompactMap:
         _product(kernel, self.weights, found)
         return found
 
-    def check(self, n_columns: int, view_dimension: int, n_steps: int) -> None:
-        """Raise where the arrays do not fit each other or the model."""
+    def check(self, n_columns: int, view_dimension: int, n_steps: int, width: int) -> None:
+        """Raise where the arrays do not fit each other or the model.
+
+        width: number of attribute columns; 0 without real attributes.
+        """
         n_anchors = len(self.anchor_sizes)
+        if (self.sliced is None) != (width == 0):
+            raise ValueError("the feature map has an attribute distance where the model has none")
+        if self.sliced is not None:
+            self.sliced.check(width)
+        n_sliced = 0 if self.sliced is None else self.sliced.n_columns
         shapes = {
             "mean": (n_columns,),
             "scale": (n_columns,),
-            "units": (2,),
+            "units": (3,),
             "anchor_divergences": (n_anchors, n_columns),
             "anchor_norms": (n_anchors,),
             "anchor_sizes": (n_anchors,),
             "weights": (n_anchors, self.n_features),
+            "anchor_attributes": (n_anchors, n_sliced),
         }
         for name, shape in shapes.items():
             array = getattr(self, name)
@@ -356,8 +435,10 @@ class CompactMap:
                 "anchor_norms",
                 "anchor_sizes",
                 "weights",
+                "anchor_attributes",
             )
         }
+        tensors |= {} if self.sliced is None else self.sliced.to_tensors()
         for step, (frame, views) in enumerate(zip(self.frames, self.anchors, strict=True)):
             tensors |= {f"frame{step}.mean": frame.mean, f"frame{step}.axes": frame.axes}
             tensors |= {
@@ -367,6 +448,7 @@ class CompactMap:
         numbers = {
             "bandwidth": self.bandwidth,
             "divergence_weight": self.divergence_weight,
+            "attribute_weight": self.attribute_weight,
             "n_steps": len(self.frames),
         }
         return tensors, numbers
@@ -385,6 +467,7 @@ class CompactMap:
         return cls(
             float(numbers["bandwidth"]),
             float(numbers["divergence_weight"]),
+            float(numbers["attribute_weight"]),
             tensors["mean"],
             tensors["scale"],
             tensors["units"],
@@ -394,7 +477,15 @@ class CompactMap:
             tensors["anchor_norms"],
             tensors["anchor_sizes"],
             tensors["weights"],
+            tensors["anchor_attributes"],
+            SlicedDistance.from_tensors(tensors),
         )
+
+
+def _attribute_columns(graphs: Description, sliced: SlicedDistance | None) -> Singles:
+    if sliced is None:
+        return np.zeros((len(graphs.sizes), 0), np.float32)
+    return sliced.columns(graphs.points, graphs.starts)
 
 
 def anchor_views(n_anchors: int) -> int:
@@ -489,15 +580,18 @@ def _leading_gaps(point: Any, leading: Any, first: int, last: int, gaps: Any) ->
 
 
 @numba.njit(**_OPTIONS)
-def _close_pairs(points: Any, anchors: Any, leading: Any, bandwidth: Any) -> Any:
+def _close_pairs(
+    points: Any, anchors: Any, keys: Any, cells: Any, leading: Any, bandwidth: Any
+) -> Any:
     """For every point the anchor points within the radius and their kernel values, as lists.
 
-    anchors: ascending in the first coordinate; leading: their first coordinates, transposed. A
-    point's list does not depend on other points.
+    keys, cells, leading: the arrays of `Grid`. A point's list does not depend on other points.
     """
     radius = np.float32(RADIUS) * bandwidth
     limit = radius * radius
     scale = np.float32(-0.5) / (bandwidth * bandwidth)
+    n_leading = leading.shape[0]
+    second, third = min(1, n_leading - 1), min(2, n_leading - 1)
     starts = np.zeros(len(points) + 1, np.int64)
     room = 4 * len(points) + 1024
     found = np.empty(room, np.int32)
@@ -505,24 +599,33 @@ def _close_pairs(points: Any, anchors: Any, leading: Any, bandwidth: Any) -> Any
     gaps = np.empty(len(anchors), np.float32)
     n_found = 0
     for p in range(len(points)):
-        first = np.searchsorted(leading[0], points[p, 0] - radius)
-        last = np.searchsorted(leading[0], points[p, 0] + radius)
-        _leading_gaps(points[p], leading, first, last, gaps)
-        for q in range(first, last):
-            if gaps[q - first] > limit:
+        x = np.int64(np.floor(points[p, 0] / radius))
+        y = np.int64(np.floor(points[p, second] / radius))
+        for neighbour in range(9):
+            key = (x + neighbour // 3 - 1) * CELLS_A_ROW + y + neighbour % 3 - 1
+            cell = np.searchsorted(keys, key)
+            if cell == len(keys) or keys[cell] != key:
                 continue
-            distance = gaps[q - first]
-            distance += _squared_distance(points[p], anchors[q], leading.shape[0])
-            if distance > limit:
-                continue
-            if n_found == room:
-                room *= 2
-                more, numbers = np.empty(room, np.int32), np.empty(room, np.float32)
-                more[:n_found], numbers[:n_found] = found, values
-                found, values = more, numbers
-            found[n_found] = q
-            values[n_found] = np.exp(scale * distance)
-            n_found += 1
+            inside = leading[third, cells[cell] : cells[cell + 1]]
+            first = cells[cell] + np.searchsorted(inside, points[p, third] - radius)
+            last = cells[cell] + np.searchsorted(inside, points[p, third] + radius)
+            _leading_gaps(points[p], leading, first, last, gaps)
+            for q in range(first, last):
+                if gaps[q - first] > limit:
+                    continue
+                distance = gaps[q - first]
+                distance += _squared_distance(points[p], anchors[q], n_leading)
+                if distance > limit:
+                    continue
+                if n_found == room:
+                    room *= 2
+                    more, numbers = np.empty(room, np.int32), np.empty(room, np.float32)
+                    for k in range(n_found):  # a slice would compile its error message, too
+                        more[k], numbers[k] = found[k], values[k]
+                    found, values = more, numbers
+                found[n_found] = q
+                values[n_found] = np.exp(scale * distance)
+                n_found += 1
         starts[p + 1] = n_found
     return starts, found[:n_found].copy(), values[:n_found].copy()
 

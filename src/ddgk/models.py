@@ -9,14 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.attributes import NodeValues, Rows
+from ddgk.attribute_distance import node_points
+from ddgk.attributes import Attribute, NodeValues, Rows
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
 from ddgk.encoder import Encoder, train_encoders
@@ -287,13 +288,17 @@ class LocalModel(Model):
         blank = cls(config, encoding, tuple(encoders), seed, execution)
         drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))[: config.n_anchors]
         anchors = [graphs[place] for place in np.sort(drawn)]
-        outcome, starts = blank.train(anchors, execution.n_threads)
+        targets = local_targets(anchors, encoding)
+        outcome = blank._train(targets, execution.n_threads, labels_only=True)
+        starts, points = targets.starts, node_points(targets)
         features = CompactMap.fit(
-            describe_outcome(outcome, starts),
-            describe_outcome(outcome, starts, anchor_views(len(anchors))),
+            describe_outcome(outcome, starts, points),
+            describe_outcome(outcome, starts, points, anchor_views(len(anchors))),
             n_features,
             bandwidth=config.bandwidth,
             divergence_weight=config.divergence_weight,
+            attribute_weight=config.attribute_weight,
+            seed=seed,
         )
         return cls(config, encoding, tuple(encoders), seed, execution, features)
 
@@ -349,21 +354,39 @@ class LocalModel(Model):
     def train(self, graphs: Sequence[Graph], n_threads: int = 1) -> tuple[LocalOutcome, Any]:
         """Train local attention of graphs against all sources; also returns where graphs start."""
         targets = local_targets(graphs, self.encoding)
-        sources = self.local_sources
+        return self._train(targets, n_threads), targets.starts
+
+    def _train(
+        self, targets: LocalTargets, n_threads: int = 1, *, labels_only: bool = False
+    ) -> LocalOutcome:
+        """Train local attention of targets against all sources; on request without real values."""
+        sources, training = self.local_sources, self.training
+        if labels_only:
+            kept = [a for a, kind in enumerate(self._kinds) if kind == LABELS]
+            targets = replace(targets, attributes=tuple(targets.attributes[a] for a in kept))
+            sources = [
+                replace(source, attributes=tuple(source.attributes[a] for a in kept))
+                for source in sources
+            ]
+            training = replace(training, coefficients=tuple(training.coefficients[a] for a in kept))
         if self.engine_name == "fused":
-            return train_local(targets, sources, self.training, n_threads=n_threads), targets.starts
+            return train_local(targets, sources, training, n_threads=n_threads)
         from ddgk.engine.local_torch import train_local_torch
 
         device, precision = self.execution.device, self.config.precision
-        found = train_local_torch(
-            targets, sources, self.training, precision=precision, device=device
-        )
-        return found, targets.starts
+        return train_local_torch(targets, sources, training, precision=precision, device=device)
 
-    def describe(self, graphs: Sequence[Graph], n_threads: int = 1) -> Description:
-        """Return divergences and views of graphs."""
-        outcome, starts = self.train(graphs, n_threads)
-        return describe_outcome(outcome, starts)
+    @property
+    def _kinds(self) -> list[int]:
+        return [_kind(attribute) for attribute in self.encoding.attributes.attributes]
+
+    def describe(
+        self, graphs: Sequence[Graph], n_threads: int = 1
+    ) -> tuple[Description, LocalOutcome]:
+        """Return what the kernel takes of graphs, and the training that it comes from."""
+        targets = local_targets(graphs, self.encoding)
+        outcome = self._train(targets, n_threads, labels_only=True)
+        return describe_outcome(outcome, targets.starts, node_points(targets)), outcome
 
     def divergences(self, graphs: Sequence[Graph], positions: Sequence[int] | None = None) -> Array:
         """Return loss terms, sums over nodes, (n_graphs, n_sources, n_terms, n_checkpoints)."""
@@ -374,7 +397,7 @@ class LocalModel(Model):
     def rows(self, graphs: Sequence[Graph], positions: Sequence[int]) -> NDArray[np.floating]:
         """Return the compact embedding of every graph."""
         del positions
-        return self.map.transform(self.describe(graphs, self.execution.n_threads))
+        return self.map.transform(self.describe(graphs, self.execution.n_threads)[0])
 
     def explain(self, graph: Graph, source: int) -> Explanation:
         """Split one divergence into shares of nodes and edges."""
@@ -437,8 +460,12 @@ class LocalModel(Model):
         }
         features = CompactMap.from_parts(arrays, metadata["features"])
         found = cls(**parts, features=features)
-        n_columns = 2 * len(found.encoders) * len(found.term_names) * (found.training.n_steps + 1)
-        features.check(n_columns, found.config.view_dimension, found.training.n_steps)
+        n_steps, kinds = found.training.n_steps, found._kinds
+        n_terms = len(STRUCTURE_TERMS) + 2 * kinds.count(LABELS)
+        n_columns = 2 * len(found.encoders) * n_terms * (n_steps + 1)
+        width = sum(attribute.width for attribute in found.encoding.attributes.attributes)
+        width = width if REALS in kinds else 0
+        features.check(n_columns, found.config.view_dimension, n_steps, width)
         return found
 
 
@@ -490,11 +517,15 @@ def local_targets(graphs: Sequence[Graph], encoding: Encoding) -> LocalTargets:
         into = out if directed <= {False} else _adjacency(*ends[::-1], both, starts[-1])
     columns = []
     for attribute in encoding.attributes.attributes:
-        kind = REALS if isinstance(attribute, NodeValues) else LABELS
+        kind = _kind(attribute)
         own = np.concatenate([_observed(attribute.units(graph)) for graph in graphs])
         given = np.concatenate([_observed(attribute.nodes(graph)) for graph in graphs])
         columns.append(AttributeColumns(kind, own, given))
     return LocalTargets(starts, out, into, tuple(columns))
+
+
+def _kind(attribute: Attribute) -> int:
+    return REALS if isinstance(attribute, NodeValues) else LABELS
 
 
 def _adjacency(

@@ -328,7 +328,7 @@ class GraphIndex:
         index._file = file
         index._next = said["next_id"]
         index._all = np.frombuffer(file.section("vectors"), dtype="<f4").reshape(n, width)
-        index._ids = np.frombuffer(file.section("ids"), dtype="<i8").astype(np.int64)
+        index._ids = _whole_numbers(file, "ids")
         index._alive = np.ones(n, dtype=bool)
         try:
             index._names = [str(name) for name in json.loads(bytes(file.section("names")))]
@@ -436,8 +436,15 @@ def _names(
     return [str(name) for name in names]
 
 
+def _whole_numbers(file: IndexFile, name: str) -> NDArray[np.int64]:
+    content = file.section(name)
+    if len(content) % 8:
+        raise file.damaged(f"its section {name!r} is not a list of whole numbers")
+    return np.frombuffer(content, dtype="<i8").astype(np.int64)
+
+
 def _graph_places(file: IndexFile, n: int) -> list[tuple[int, int]]:
-    lengths = np.frombuffer(file.section("graph_lengths"), dtype="<i8")
+    lengths = _whole_numbers(file, "graph_lengths")
     ends = np.cumsum(lengths)
     if len(lengths) != n or (lengths < 0).any() or (n and ends[-1] != len(file.section("graphs"))):
         raise file.damaged("the lengths of its graphs do not add up")

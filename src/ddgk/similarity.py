@@ -18,8 +18,9 @@ Array = NDArray[np.float64]
 class SimilarityExplanation:
     """How the similarity of two graphs adds up.
 
-    The kernel is K = exp(-(a D + b d^2)) with d^2 = (k(A, A) + k(B, B) - 2 k(A, B)) / unit (see
-    `ddgk.features`). k(A, B) is a sum over pairs of nodes, which is split here.
+    The kernel is K = exp(-(a D + b d^2)), with real attributes exp(-((1 - w) (a D + b d^2) + w W)),
+    where d^2 = (k(A, A) + k(B, B) - 2 k(A, B)) / unit (see `ddgk.features`). k(A, B) is a sum over
+    pairs of nodes, which is split here.
 
     Attributes
     ----------
@@ -30,6 +31,8 @@ class SimilarityExplanation:
         D, the distance of the divergences.
     view_distance : float
         d^2, the squared distance of the node views.
+    attribute_distance : float
+        W, the distance of the real attributes; 0 without them.
     pairs : array of shape (n_first, n_second)
         The share of every pair of nodes in `shared`.
     shared : float
@@ -41,6 +44,7 @@ class SimilarityExplanation:
     kernel: float
     divergence_distance: float
     view_distance: float
+    attribute_distance: float
     pairs: Array = field(compare=False)
 
     @property
@@ -72,8 +76,8 @@ class SimilarityExplanation:
     def __repr__(self) -> str:
         return (
             f"SimilarityExplanation({describe(self.first.name)} and {describe(self.second.name)}: "
-            f"kernel {self.kernel:.3f}, divergence distance {self.divergence_distance:.3f}, "
-            f"view distance {self.view_distance:.3f})"
+            f"kernel {self.kernel:.3f}; distances: divergences {self.divergence_distance:.3f}, "
+            f"views {self.view_distance:.3f}, attributes {self.attribute_distance:.3f})"
         )
 
 
@@ -86,8 +90,7 @@ def _by_edge(graph: Graph, shares: Array) -> dict[tuple[Hashable, Hashable], flo
 
 def explain_pair(model: LocalModel, first: Graph, second: Graph) -> SimilarityExplanation:
     """Split the similarity of two graphs over their nodes."""
-    described = model.describe([first, second])
-    outcome, _ = model.train([first, second])
+    described, outcome = model.describe([first, second])
     features = model.map
     rows = features.node_views(outcome)
     cut, scale = first.n_nodes, 1.0 / np.sqrt(first.n_nodes * second.n_nodes)
@@ -100,9 +103,13 @@ def explain_pair(model: LocalModel, first: Graph, second: Graph) -> SimilarityEx
     columns = features.standardised(described)
     apart = float(np.abs(columns[0] - columns[1]).sum() / features.units[0])
     view_distance = float(max(0.0, norms.sum() - 2 * pairs.sum()) / features.units[1])
-    share = features.divergence_weight
-    value = float(np.exp(-(share * apart + (1 - share) * view_distance)))
-    return SimilarityExplanation(first, second, value, apart, view_distance, pairs)
+    columns = features.attribute_columns(described)
+    attribute_distance = float(np.abs(columns[0] - columns[1]).sum() / features.units[2])
+    parts = (np.array(part) for part in (apart, view_distance, attribute_distance))
+    value = float(features.similarity(*parts))
+    return SimilarityExplanation(
+        first, second, value, apart, view_distance, attribute_distance, pairs
+    )
 
 
 def _gaussian(views: NDArray[np.float32], bandwidth: float) -> Array:

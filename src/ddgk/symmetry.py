@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.compiling import compiled
+from ddgk.compiling import compiled, inner
 from ddgk.hashing import scramble
 
 Integers = NDArray[np.int64]
@@ -31,7 +31,7 @@ Words = NDArray[np.uint64]
 # Two words: with 128 bits, a collision among a million nodes has a chance of about 1e-27.
 SALTS = np.array([0x243F6A8885A308D3, 0x13198A2E03707344], dtype=np.uint64)
 
-_scramble: Any = compiled(scramble)
+_scramble: Any = inner(scramble)
 
 
 @dataclass(frozen=True)
@@ -126,372 +126,370 @@ def _network(colours: Integers, arcs: Arcs) -> Network:
 
 
 class Network(NamedTuple):
-    """Arcs sorted by their tails and by their heads.
+    """Arcs sorted by their tails (row 0) and by their heads (row 1).
 
-    starts, heads, kinds: the arcs of node i are at starts[i]..starts[i + 1]. words: the hash of
-    every kind of arc, (2, n_kinds). back_starts, tails: the nodes with an arc to node i.
+    starts: (2, n + 1). ends: (2, n_arcs): the arcs of node i lead to
+    ends[0, starts[0, i] : starts[0, i + 1]]; those to it come from the same of row 1. words: the
+    hash of the code of every arc by tails, (2, n_arcs).
     """
 
     starts: Integers
-    heads: Integers
-    kinds: Integers
+    ends: Integers
     words: Words
-    back_starts: Integers
-    tails: Integers
-
-
-class Cells(NamedTuple):
-    """State of a refinement; all arrays have n entries but for the last two.
-
-    owner: the class of every node. first, last, after, before: each class is a linked list of
-    nodes, ascending. size, start: of every class; start: how many nodes come before it. at: the
-    class that starts at a position. touched, fresh, marks, slots, ranks, dates: work space. tree:
-    the starts in a Fenwick tree, (n + 1,). counts: number of classes, number of the round, (2,).
-    """
-
-    owner: Integers
-    first: Integers
-    last: Integers
-    after: Integers
-    before: Integers
-    size: Integers
-    start: Integers
-    at: Integers
-    touched: Integers
-    fresh: Integers
-    marks: Integers
-    slots: Integers
-    ranks: Integers
-    dates: Integers
-    tree: Integers
-    counts: Integers
 
 
 def make_network(n_nodes: int, tails: Integers, heads: Integers, codes: Integers) -> Network:
     """Sort coded arcs by their tails and by their heads."""
     known, kinds = np.unique(codes, return_inverse=True)
     words = np.stack([scramble(known.astype(np.uint64) ^ salt) for salt in SALTS])
-    tails, heads = (np.ascontiguousarray(ends, dtype=np.int64) for ends in (tails, heads))
-    starts, by_tail = group(tails, n_nodes)
-    back_starts, by_head = group(heads, n_nodes)
-    kinds = kinds.reshape(-1).astype(np.int64)[by_tail]
-    return Network(starts, heads[by_tail], kinds, words, back_starts, tails[by_head])
-
-
-def first_cells(colours: Integers) -> Cells:
-    """Return the classes of equal colours, in the order of the colours."""
-    n_nodes = len(colours)
-    known, owner = np.unique(colours, return_inverse=True)
-    work: dict[str, Integers] = {
-        name: np.zeros(n_nodes, dtype=np.int64) for name in Cells._fields[1:-2]
-    }
-    cells = Cells(
-        owner=owner.reshape(-1).astype(np.int64),
-        tree=np.zeros(n_nodes + 1, dtype=np.int64),
-        counts=np.array([len(known), 1]),
-        **work,
-    )
-    _list_members(cells)
-    return cells
+    small = np.min_scalar_type(n_nodes)  # 16 bits are sorted without comparisons
+    by_tail, by_head = (np.argsort(key.astype(small), kind="stable") for key in (tails, heads))
+    starts = np.zeros((2, n_nodes + 1), dtype=np.int64)
+    for row, key in enumerate((tails, heads)):
+        np.cumsum(np.bincount(key, minlength=n_nodes), out=starts[row, 1:])
+    ends = np.stack([heads[by_tail], tails[by_head]]).astype(np.int64, copy=False)
+    return Network(starts, ends, words[:, kinds.reshape(-1)[by_tail]].copy())
 
 
 def refined(colours: Integers, network: Network) -> Integers:
     """Return the classes of the coarsest equitable partition, numbered in order, (n,)."""
-    cells = first_cells(colours)
-    settle_all(cells, network)
-    return numbered(cells)
-
-
-def ordered(colours: Integers, network: Network) -> Integers:
-    """List nodes in the order of `canonical_order`, (n,)."""
-    cells = first_cells(colours)
-    settle_all(cells, network)
-    _single_out_all(cells, network)
-    return cells.first[cells.at]
-
-
-def numbered(cells: Cells) -> Integers:
-    """Return the class of every node, numbered in the order of the classes, (n,)."""
-    starts = cells.start[cells.owner]
+    cells = _refined_cells(colours, network, False)
+    starts = cells[START, cells[OWNER, : len(colours)]]
     begins = np.zeros(len(starts), dtype=np.int64)
     begins[starts] = 1
     return np.asarray((np.cumsum(begins) - 1)[starts], dtype=np.int64)
 
 
-@compiled
-def group(keys: Integers, n_keys: int) -> tuple[Integers, Integers]:
-    """Sort by small whole numbers: where each key starts, (n_keys + 1,), and the places, (n,)."""
-    starts = np.zeros(n_keys + 1, dtype=np.int64)
-    for key in keys:
-        starts[key + 1] += 1
-    for key in range(n_keys):
-        starts[key + 1] += starts[key]
-    ends = starts[:-1].copy()
-    places = np.empty(len(keys), dtype=np.int64)
-    for place in range(len(keys)):
-        places[ends[keys[place]]] = place
-        ends[keys[place]] += 1
-    return starts, places
+def ordered(colours: Integers, network: Network) -> Integers:
+    """List nodes in the order of `canonical_order`, (n,)."""
+    cells = _refined_cells(colours, network, True)
+    return np.asarray(cells[FIRST, cells[AT, : len(colours)]])
+
+
+def _refined_cells(colours: Integers, network: Network, discrete: bool) -> Integers:
+    """Return the state of a refinement at its end."""
+    n_nodes = len(colours)
+    known, owner = np.unique(colours, return_inverse=True)
+    cells = np.zeros((N_ROWS, max(n_nodes + 1, 2)), dtype=np.int64)
+    cells[OWNER, :n_nodes] = owner.reshape(-1)
+    cells[COUNTS, :2] = len(known), 1
+    seen = np.zeros((4, n_nodes), dtype=np.uint64)
+    _refine(cells, seen, network.starts, network.ends, network.words, n_nodes, discrete)
+    return cells
+
+
+# The state of a refinement is one array, (N_ROWS, n + 1): a kernel of one array compiles several
+# times as fast as one of sixteen. By node: OWNER (its class), AFTER and BEFORE (each class is a
+# linked list of nodes, ascending), MARKS (the round in which it was touched). By class: FIRST,
+# LAST, SIZE, START (how many nodes come before it), RANKS and DATES (its rank, and when it was
+# computed). By position: AT (the class that starts there). Lists of nodes: TOUCHED, FRESH. Work
+# space: SPARE, BOUNDS, REST. TREE: the starts in a Fenwick tree. COUNTS: number of classes, number
+# of the round. The hashes of nodes are rows 0 and 1 of `seen`.
+OWNER, AFTER, BEFORE, MARKS, FIRST, LAST, SIZE, START, RANKS, DATES = range(10)
+AT, TOUCHED, FRESH, SPARE, BOUNDS, REST, TREE, COUNTS, N_ROWS = range(10, 19)
 
 
 @compiled
-def _list_members(cells: Cells) -> None:
-    """Chain the nodes of every class, ascending, and give each class its start."""
-    cells.first[:] = -1
-    cells.last[:] = -1
-    for node in range(len(cells.owner)):
-        append(cells, cells.owner[node], node)
+def _refine(
+    cells: Integers,
+    seen: Words,
+    starts: Integers,
+    ends: Integers,
+    words: Words,
+    n_nodes: int,
+    discrete: bool,
+) -> None:
+    """Refine until no class is split; then, if discrete, until every node has its own class.
+
+    For that, a node of the first shared class gets a class of its own, and so on.
+    """
+    for own in range(n_nodes):
+        cells[FIRST, own] = cells[LAST, own] = -1
+    for node in range(n_nodes):
+        _append(cells, cells[OWNER, node], node)
     position = 0
-    for own in range(cells.counts[0]):
-        begin(cells, own, position)
-        position += cells.size[own]
+    for own in range(cells[COUNTS, 0]):
+        _begin(cells, own, position)
+        position += cells[SIZE, own]
+    n_touched = 0
+    for node in range(n_nodes):
+        if cells[SIZE, cells[OWNER, node]] > 1:
+            cells[TOUCHED, n_touched] = node
+            cells[MARKS, node] = cells[COUNTS, 1]
+            n_touched += 1
+    position, own, n_classes = -1, 0, 0
+    while True:
+        n_fresh = _split(cells, seen, starts, ends, words, n_touched)
+        if n_fresh == 0:
+            if position >= 0 and cells[COUNTS, 0] == n_classes + 1:
+                # Nothing else was split: the nodes that are left are interchangeable.
+                while cells[SIZE, own] > 1:
+                    _leave(cells, cells[FIRST, own])
+            position += 1
+            while position < n_nodes and cells[SIZE, cells[AT, position]] < 2:
+                position += 1
+            if not discrete or position >= n_nodes:
+                return
+            own, n_classes = cells[AT, position], cells[COUNTS, 0]
+            node = cells[FIRST, own]
+            _leave(cells, node)
+            cells[FRESH, 0] = node
+            n_fresh = 1
+        n_touched = _touch(cells, starts, ends, n_fresh)
 
 
-@compiled
-def append(cells: Cells, own: int, node: int) -> None:
+@inner
+def _touch(cells: Integers, starts: Integers, ends: Integers, n_fresh: int) -> int:
+    """Begin a round: list the nodes with an arc to a fresh one; return how many they are."""
+    cells[COUNTS, 1] += 1
+    n_touched = 0
+    for place in range(n_fresh):
+        node = cells[FRESH, place]
+        for arc in range(starts[1, node], starts[1, node + 1]):
+            near = ends[1, arc]
+            if cells[MARKS, near] != cells[COUNTS, 1] and cells[SIZE, cells[OWNER, near]] > 1:
+                cells[MARKS, near] = cells[COUNTS, 1]
+                cells[TOUCHED, n_touched] = near
+                n_touched += 1
+    return n_touched
+
+
+@inner
+def _append(cells: Integers, own: int, node: int) -> None:
     """Put a node at the end of a class's list."""
-    last = cells.last[own]
-    cells.owner[node] = own
-    cells.before[node] = last
-    cells.after[node] = -1
-    cells.last[own] = node
-    cells.size[own] += 1
+    last = cells[LAST, own]
+    cells[OWNER, node] = own
+    cells[BEFORE, node] = last
+    cells[AFTER, node] = -1
+    cells[LAST, own] = node
+    cells[SIZE, own] += 1
     if last < 0:
-        cells.first[own] = node
+        cells[FIRST, own] = node
     else:
-        cells.after[last] = node
+        cells[AFTER, last] = node
 
 
-@compiled
-def unlink(cells: Cells, node: int) -> None:
+@inner
+def _unlink(cells: Integers, node: int) -> None:
     """Take a node out of its class's list."""
-    own = cells.owner[node]
-    earlier, later = cells.before[node], cells.after[node]
+    own = cells[OWNER, node]
+    earlier, later = cells[BEFORE, node], cells[AFTER, node]
     if earlier < 0:
-        cells.first[own] = later
+        cells[FIRST, own] = later
     else:
-        cells.after[earlier] = later
+        cells[AFTER, earlier] = later
     if later < 0:
-        cells.last[own] = earlier
+        cells[LAST, own] = earlier
     else:
-        cells.before[later] = earlier
-    cells.size[own] -= 1
+        cells[BEFORE, later] = earlier
+    cells[SIZE, own] -= 1
 
 
-@compiled
-def begin(cells: Cells, own: int, position: int) -> None:
+@inner
+def _begin(cells: Integers, own: int, position: int) -> None:
     """Record a class that starts at a position where none did."""
-    cells.start[own] = position
-    cells.at[position] = own
+    cells[START, own] = position
+    cells[AT, position] = own
     place = position + 1
-    while place < len(cells.tree):
-        cells.tree[place] += 1
+    while place < cells.shape[1]:
+        cells[TREE, place] += 1
         place += place & -place
 
 
-@compiled
-def _rank(cells: Cells, own: int) -> Any:
+@inner
+def _rank(cells: Integers, own: int) -> Any:
     """Count the classes before one; computed once a round."""
-    if cells.dates[own] != cells.counts[1]:
-        cells.dates[own] = cells.counts[1]
-        found, place = 0, cells.start[own]
+    if cells[DATES, own] != cells[COUNTS, 1]:
+        cells[DATES, own] = cells[COUNTS, 1]
+        found, place = 0, cells[START, own]
         while place > 0:
-            found += cells.tree[place]
+            found += cells[TREE, place]
             place -= place & -place
-        cells.ranks[own] = found
-    return cells.ranks[own]
+        cells[RANKS, own] = found
+    return cells[RANKS, own]
 
 
-@compiled
-def _see(cells: Cells, network: Network, node: int, word: int) -> Any:
-    """Hash the multiset of (kind, class) over a node's arcs; a sum does not depend on order."""
-    total = np.uint64(0)
-    for arc in range(network.starts[node], network.starts[node + 1]):
-        rank = np.uint64(_rank(cells, cells.owner[network.heads[arc]]))
-        total += _scramble(network.words[word, network.kinds[arc]] + rank)
-    return total
+@inner
+def _see(
+    cells: Integers,
+    seen: Words,
+    starts: Integers,
+    ends: Integers,
+    words: Words,
+    node: int,
+    row: int,
+    column: int,
+) -> None:
+    """Hash the multiset of (kind, class) over a node's arcs; a sum does not depend on order.
+
+    The two words go to that column of `seen`, from that row on.
+    """
+    first, second = np.uint64(0), np.uint64(0)
+    for arc in range(starts[0, node], starts[0, node + 1]):
+        rank = np.uint64(_rank(cells, cells[OWNER, ends[0, arc]]))
+        first += _scramble(words[0, arc] + rank)
+        second += _scramble(words[1, arc] + rank)
+    seen[row, column], seen[row + 1, column] = first, second
 
 
-@compiled
-def settle_all(cells: Cells, network: Network) -> None:
-    """Refine until no class is split, beginning with all nodes."""
-    n_touched = 0
-    for node in range(len(cells.owner)):
-        if cells.size[cells.owner[node]] > 1:
-            cells.touched[n_touched] = node
-            cells.marks[node] = cells.counts[1]
-            n_touched += 1
-    settle(cells, network, _split(cells, network, n_touched))
+@inner
+def _comes_before(cells: Integers, seen: Words, one: int, other: int) -> bool:
+    """Compare two nodes by class, hash and number."""
+    if cells[OWNER, one] != cells[OWNER, other]:
+        return bool(cells[OWNER, one] < cells[OWNER, other])
+    if seen[0, one] != seen[0, other]:
+        return bool(seen[0, one] < seen[0, other])
+    if seen[1, one] != seen[1, other]:
+        return bool(seen[1, one] < seen[1, other])
+    return one < other
 
 
-@compiled
-def settle(cells: Cells, network: Network, n_fresh: int) -> None:
-    """Refine until no class is split, beginning with `n_fresh` nodes of parts just split off."""
-    while n_fresh > 0:
-        cells.counts[1] += 1
-        n_touched = 0
-        for place in range(n_fresh):
-            node = cells.fresh[place]
-            for arc in range(network.back_starts[node], network.back_starts[node + 1]):
-                near = network.tails[arc]
-                if cells.marks[near] != cells.counts[1] and cells.size[cells.owner[near]] > 1:
-                    cells.marks[near] = cells.counts[1]
-                    cells.touched[n_touched] = near
-                    n_touched += 1
-        n_fresh = _split(cells, network, n_touched)
+@inner
+def _sort(cells: Integers, seen: Words, n_touched: int) -> None:
+    """Sort the touched nodes, by merging."""
+    width = 1
+    here, there = TOUCHED, SPARE
+    while width < n_touched:
+        for first in range(0, n_touched, 2 * width):
+            middle, last = min(first + width, n_touched), min(first + 2 * width, n_touched)
+            one, other = first, middle
+            for place in range(first, last):
+                if one < middle and (
+                    other >= last
+                    or _comes_before(cells, seen, cells[here, one], cells[here, other])
+                ):
+                    cells[there, place] = cells[here, one]
+                    one += 1
+                else:
+                    cells[there, place] = cells[here, other]
+                    other += 1
+        here, there = there, here
+        width *= 2
+    if here != TOUCHED:
+        for place in range(n_touched):
+            cells[TOUCHED, place] = cells[SPARE, place]
 
 
-@compiled
-def _split(cells: Cells, network: Network, n_touched: int) -> int:
+@inner
+def _end(cells: Integers, first: int, n_touched: int) -> int:
+    """Return where the nodes end that share the class of the first, among sorted touched ones."""
+    last, own = first, cells[OWNER, cells[TOUCHED, first]]
+    while last < n_touched and cells[OWNER, cells[TOUCHED, last]] == own:
+        last += 1
+    return last
+
+
+@inner
+def _split(
+    cells: Integers, seen: Words, starts: Integers, ends: Integers, words: Words, n_touched: int
+) -> int:
     """Split the classes of touched nodes by their hashes; return how many nodes are fresh."""
-    nodes = np.sort(cells.touched[:n_touched])
-    owners = cells.owner[nodes]  # a copy: classes change below
-    n_slots = 0
-    slot_of = np.empty(n_touched, dtype=np.int64)
-    classes = np.empty(n_touched, dtype=np.int64)
+    # All hashes are computed before any class is split. REST: a node of each class not touched.
     for place in range(n_touched):
-        own = owners[place]
-        slot = cells.slots[own]
-        if slot >= n_slots or classes[slot] != own:
-            slot = n_slots
-            cells.slots[own] = slot
-            classes[slot] = own
-            n_slots += 1
-        slot_of[place] = slot
-    starts, places = group(slot_of, n_slots)
-    # All hashes are computed before any class is split. rest: a node of each class not touched.
-    seen = np.empty((2, n_touched), dtype=np.uint64)
-    for place in range(n_touched):
-        for word in range(2):
-            seen[word, place] = _see(cells, network, nodes[place], word)
-    rest = np.full(n_slots, -1, dtype=np.int64)
-    rest_seen = np.zeros((2, n_slots), dtype=np.uint64)
-    for slot in range(n_slots):
-        if starts[slot + 1] - starts[slot] < cells.size[classes[slot]]:
-            node = cells.first[classes[slot]]
-            while cells.marks[node] == cells.counts[1]:
-                node = cells.after[node]
-            rest[slot] = node
-            for word in range(2):
-                rest_seen[word, slot] = _see(cells, network, node, word)
-    n_fresh = 0
-    for slot in range(n_slots):
-        own = places[starts[slot] : starts[slot + 1]]
-        own = own[np.argsort(seen[1][own], kind="mergesort")]
-        own = own[np.argsort(seen[0][own], kind="mergesort")]
-        n_fresh = _cut(
-            cells, classes[slot], nodes, own, seen, rest[slot], rest_seen[:, slot], n_fresh
-        )
+        node = cells[TOUCHED, place]
+        _see(cells, seen, starts, ends, words, node, 0, node)
+    _sort(cells, seen, n_touched)
+    first = 0
+    while first < n_touched:
+        last = _end(cells, first, n_touched)
+        own = cells[OWNER, cells[TOUCHED, first]]
+        cells[REST, first] = -1
+        if last - first < cells[SIZE, own]:
+            node = cells[FIRST, own]
+            while cells[MARKS, node] == cells[COUNTS, 1]:
+                node = cells[AFTER, node]
+            cells[REST, first] = node
+            _see(cells, seen, starts, ends, words, node, 2, first)
+        first = last
+    n_fresh = first = 0
+    while first < n_touched:
+        last = _end(cells, first, n_touched)
+        n_fresh = _cut(cells, seen, first, last, n_fresh)
+        first = last
     return n_fresh
 
 
-@compiled
-def _cut(
-    cells: Cells,
-    own: int,
-    nodes: Integers,
-    by_sight: Integers,
-    seen: Words,
-    rest: int,
-    rest_seen: Words,
-    n_fresh: int,
-) -> int:
+@inner
+def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> int:
     """Split one class into parts of equal hashes, in the order of the hashes.
 
-    by_sight: places of its touched nodes, sorted. rest: one that was not touched, or -1.
+    first, last: where its touched nodes are. Nodes of all parts but the largest become fresh.
     """
-    n_touched = len(by_sight)
-    bounds = np.empty(n_touched + 1, dtype=np.int64)  # where runs of equal hashes begin
-    n_runs = 0
-    for place in range(n_touched):
-        here, last = by_sight[place], by_sight[place - 1]
-        if place == 0 or seen[0, here] != seen[0, last] or seen[1, here] != seen[1, last]:
-            bounds[n_runs] = place
+    own = cells[OWNER, cells[TOUCHED, first]]
+    rest = cells[REST, first]
+    n_runs = 0  # of equal hashes; BOUNDS: where they begin
+    for place in range(first, last):
+        here = cells[TOUCHED, place]
+        there = cells[TOUCHED, max(place - 1, first)]
+        if place == first or seen[0, here] != seen[0, there] or seen[1, here] != seen[1, there]:
+            cells[BOUNDS, n_runs] = place
             n_runs += 1
-    bounds[n_runs] = n_touched
+    cells[BOUNDS, n_runs] = last
     # The run that stays in the list: the one with the hash of the untouched, else the largest.
     stays, before_rest = -1, 0
     if rest >= 0:
         for run in range(n_runs):
-            here = by_sight[bounds[run]]
-            same = seen[0, here] == rest_seen[0]
-            before_rest += seen[0, here] < rest_seen[0] or (same and seen[1, here] < rest_seen[1])
-            if same and seen[1, here] == rest_seen[1]:
+            here = cells[TOUCHED, cells[BOUNDS, run]]
+            same = seen[0, here] == seen[2, first]
+            if seen[0, here] < seen[2, first] or (same and seen[1, here] < seen[3, first]):
+                before_rest += 1
+            if same and seen[1, here] == seen[3, first]:
                 stays = run
     else:
-        stays = 0
+        stays = longest = 0
         for run in range(n_runs):
-            if bounds[run + 1] - bounds[run] > bounds[stays + 1] - bounds[stays]:
+            if cells[BOUNDS, run + 1] - cells[BOUNDS, run] > longest:
+                longest = cells[BOUNDS, run + 1] - cells[BOUNDS, run]
                 stays = run
         before_rest = stays
     if n_runs == (1 if stays >= 0 else 0):
         return n_fresh
-    origin = position = cells.start[own]
     for run in range(n_runs):
         if run != stays:
-            for place in range(bounds[run], bounds[run + 1]):
-                unlink(cells, nodes[by_sight[place]])
-    n_parts = n_runs + (stays < 0)
-    largest, size = own, cells.size[own]
-    first_id = cells.counts[0]
+            for place in range(cells[BOUNDS, run], cells[BOUNDS, run + 1]):
+                _unlink(cells, cells[TOUCHED, place])
+    n_parts = n_runs if stays >= 0 else n_runs + 1
+    origin = position = cells[START, own]
+    largest, size = own, cells[SIZE, own]
+    first_id = cells[COUNTS, 0]
     run = 0
     for part in range(n_parts):
-        if part == before_rest:
-            mine = own
-            run += stays >= 0
-        else:
-            mine = cells.counts[0]
-            cells.counts[0] += 1
-            for place in range(bounds[run], bounds[run + 1]):
-                append(cells, mine, nodes[by_sight[place]])
-            if cells.size[mine] > size:
-                largest, size = mine, cells.size[mine]
+        mine = own
+        if part != before_rest:
+            mine = cells[COUNTS, 0]
+            cells[COUNTS, 0] += 1
+            for place in range(cells[BOUNDS, run], cells[BOUNDS, run + 1]):
+                _append(cells, mine, cells[TOUCHED, place])
+            if cells[SIZE, mine] > size:
+                largest, size = mine, cells[SIZE, mine]
+        if part != before_rest or stays >= 0:
             run += 1
         if position == origin:
-            cells.start[mine] = position
-            cells.at[position] = mine
+            cells[START, mine] = position
+            cells[AT, position] = mine
         else:
-            begin(cells, mine, position)
-        position += cells.size[mine]
+            _begin(cells, mine, position)
+        position += cells[SIZE, mine]
     for part in range(n_parts):
         mine = own if part == 0 else first_id + part - 1
         if mine != largest:
-            node = cells.first[mine]
+            node = cells[FIRST, mine]
             while node >= 0:
-                cells.fresh[n_fresh] = node
+                cells[FRESH, n_fresh] = node
                 n_fresh += 1
-                node = cells.after[node]
+                node = cells[AFTER, node]
     return n_fresh
 
 
-@compiled
-def _leave(cells: Cells, node: int) -> None:
+@inner
+def _leave(cells: Integers, node: int) -> None:
     """Give a node a class of its own, before the one it leaves."""
-    old = cells.owner[node]
-    position = cells.start[old]
-    unlink(cells, node)
-    mine = cells.counts[0]
-    cells.counts[0] += 1
-    append(cells, mine, node)
-    cells.start[mine] = position
-    cells.at[position] = mine
-    begin(cells, old, position + 1)
-
-
-@compiled
-def _single_out_all(cells: Cells, network: Network) -> None:
-    """Give a node of the first shared class a class of its own and refine, until all have one."""
-    position = 0
-    while position < len(cells.owner):
-        own = cells.at[position]
-        if cells.size[own] > 1:
-            n_classes = cells.counts[0]
-            node = cells.first[own]
-            _leave(cells, node)
-            cells.fresh[0] = node
-            settle(cells, network, 1)
-            if cells.counts[0] == n_classes + 1:
-                # Nothing else was split: the nodes that are left are interchangeable.
-                while cells.size[own] > 1:
-                    _leave(cells, cells.first[own])
-        position += 1
+    old = cells[OWNER, node]
+    position = cells[START, old]
+    _unlink(cells, node)
+    mine = cells[COUNTS, 0]
+    cells[COUNTS, 0] += 1
+    _append(cells, mine, node)
+    cells[START, mine] = position
+    cells[AT, position] = mine
+    _begin(cells, old, position + 1)

@@ -8,7 +8,7 @@ def test_it_says_what_is_there_and_where(run, tmp_path):
     assert str(tmp_path / "cache") in said
     assert "none: set DDGK_DATA to one" in said
     assert "DDGK_MIRROR        http://127.0.0.1:9" in said
-    for name in ("numpy", "numba", "zarr", *doctor.EXTRAS):
+    for name in ("numpy", "numba", "scipy", *doctor.EXTRAS):
         assert f"\n  {name}" in said
 
 

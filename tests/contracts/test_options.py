@@ -43,7 +43,13 @@ OPTIONS = {
     "symmetric": [True],
     "precision": ["float64"],
 }
-OF_LOCAL_ATTENTION = {"view_dimension", "bandwidth", "divergence_weight", "n_anchors"}
+OF_LOCAL_ATTENTION = {
+    "view_dimension",
+    "bandwidth",
+    "divergence_weight",
+    "attribute_weight",
+    "n_anchors",
+}
 CASES = [(name, value) for name, values in OPTIONS.items() for value in values]
 
 

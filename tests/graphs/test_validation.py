@@ -59,8 +59,8 @@ PAIR = {"n_nodes": 2, "edges": [(0, 1)], "name": "g"}
             "use None or a text",
         ),
         (
-            {"node_attributes": [1, 2]},
-            "node attributes must have shape (2, k) with k > 0, not (2,)",
+            {"node_attributes": [[[1]], [[2]]]},
+            "node attributes must have shape (2, k) with k > 0, not (2, 1, 1)",
         ),
         (
             {"node_attributes": np.empty((2, 0))},

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.alignment.encoding import Network
-from ddgk.compiling import compiled
+from ddgk.compiling import compiled, inner
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -40,7 +40,7 @@ class Scoring(NamedTuple):
     induced: float
 
 
-@compiled
+@inner
 def similarity(one: Network, arc: int, other: Network, node: int, head: int, soft: float) -> float:
     """Return how well an arc of one graph fits the best arc from node to head in the other."""
     low, high = other.starts[node], other.starts[node + 1]
@@ -65,7 +65,7 @@ def similarity(one: Network, arc: int, other: Network, node: int, head: int, sof
     return best
 
 
-@compiled
+@inner
 def _worth(
     small: Network,
     large: Network,
@@ -87,13 +87,13 @@ def _worth(
     return total
 
 
-@compiled
+@inner
 def pair_costs(small: Network, large: Network, node: int, at: int, scoring: Scoring) -> float:
     """Return what a pair costs by itself."""
     return 0.0 if small.labels[node] == large.labels[at] else scoring.label_cost
 
 
-@compiled
+@inner
 def _crowd(large: Network, holders: Integers, at: int, besides: int) -> int:
     """Count the arcs from a node to others that are somebody's partner."""
     count = 0
@@ -149,9 +149,9 @@ def anneal(
     for _ in range(steps):
         temperature *= cooling
         state = state * multiplier + increment
-        node = int((state >> np.uint64(33)) % np.uint64(n))
+        node = int(np.int64((state >> np.uint64(33)) % np.uint64(n)))
         state = state * multiplier + increment
-        drawn = int(state >> np.uint64(33))
+        drawn = int(np.int64(state >> np.uint64(33)))
         degree = small.starts[node + 1] - small.starts[node]
         to = FREE
         if degree > 0:
@@ -159,7 +159,7 @@ def anneal(
             width = large.starts[image + 1] - large.starts[image]
             if width > 0:
                 state = state * multiplier + increment
-                drawn = int(state >> np.uint64(33))
+                drawn = int(np.int64(state >> np.uint64(33)))
                 to = large.heads[large.starts[image] + drawn % width]
         if to == FREE:
             to = drawn % len(holders)
@@ -194,13 +194,14 @@ def anneal(
         value += gain
         if value > top + 1e-9:
             top = value
-            best[:] = partners
+            for place in range(n):
+                best[place] = partners[place]
             if top >= enough - 1e-9:
                 break
     return best, top, state
 
 
-@compiled
+@inner
 def _between(
     small: Network, large: Network, node: int, other: int, at: int, there: int, soft: float
 ) -> float:
@@ -277,7 +278,7 @@ def weigh(
     return columns, values, sureness
 
 
-@compiled
+@inner
 def keep_best(best: Array, columns: Integers, score: float, other: int) -> None:
     """Enter a candidate into a short list, best first."""
     place = len(best) - 1
@@ -291,7 +292,7 @@ def keep_best(best: Array, columns: Integers, score: float, other: int) -> None:
     columns[place] = other
 
 
-@compiled
+@inner
 def shares(best: Array, columns: Integers, values: Array, sharpness: float) -> None:
     """Turn scores into shares that sum to 1."""
     total = 0.0

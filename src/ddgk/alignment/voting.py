@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ddgk.alignment.encoding import Network
 from ddgk.alignment.search import MOST_ASKED, Scoring, keep_best, pair_costs, shares
-from ddgk.compiling import compiled
+from ddgk.compiling import compiled, inner
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -195,7 +195,7 @@ def vote(
     return Rows(columns, values)
 
 
-@compiled
+@inner
 def _poll(
     target: Network,
     source: Network,

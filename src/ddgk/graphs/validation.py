@@ -139,6 +139,8 @@ def checked_attributes(
     values = real_numbers(attributes, what, who)
     if count == 0 and values.shape == (0,):
         return None
+    if values.ndim == 1:
+        values = values[:, None]
     if values.ndim != 2 or values.shape[0] != count or values.shape[1] == 0:
         raise GraphError(
             f"{who}: {what} must have shape ({count}, k) with k > 0, not {values.shape}"

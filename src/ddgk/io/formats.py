@@ -11,20 +11,10 @@ from ddgk.io.delimited import read_csv, read_edges, read_parquet, read_tsv, read
 from ddgk.io.listings import read_graph6, read_pajek
 from ddgk.io.markup import read_gexf, read_gml, read_graphml
 from ddgk.io.molecules import read_sdf, read_smiles
-from ddgk.io.node_link import parse_node_link
-from ddgk.io.options import Options, decode
+from ddgk.io.node_link import read_json
+from ddgk.io.options import Options
 
 Reader = Callable[[bytes, str, str, Options], list[Graph]]
-
-
-def read_json(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    """JSON: networkx's node-link layout, one graph or a list of them."""
-    graphs, is_list = parse_node_link(decode(data, where), where)
-    return [
-        options.convert(graph, graph.name or (f"{name}-{i}" if is_list else name))
-        for i, graph in enumerate(graphs)
-    ]
-
 
 READERS: dict[str, Reader] = {
     ".gml": read_gml,

@@ -1,4 +1,4 @@
-"""Parse JSON files in networkx's node-link layout."""
+"""Read JSON files in networkx's node-link layout."""
 
 from __future__ import annotations
 
@@ -7,9 +7,20 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ddgk.errors import DatasetError, shown
+from ddgk.graphs import Graph
+from ddgk.io.options import Options, decode
 
 if TYPE_CHECKING:
     import networkx
+
+
+def read_json(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+    """JSON: networkx's node-link layout, one graph or a list of them."""
+    graphs, is_list = parse_node_link(decode(data, where), where)
+    return [
+        options.convert(graph, graph.name or (f"{name}-{i}" if is_list else name))
+        for i, graph in enumerate(graphs)
+    ]
 
 
 def parse_node_link(text: str, where: str) -> tuple[list[networkx.MultiGraph], bool]:

@@ -1,4 +1,4 @@
-"""The paper's figure of an alignment: both graphs, and the attention between them."""
+"""The paper's figure of an alignment: two graphs on two sheets, and the attention between them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,49 @@ from collections.abc import Sequence
 from os import PathLike
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ddgk.alignment import Alignment, GroupAlignment
 from ddgk.errors import ParameterError
 from ddgk.plain import visible
-from ddgk.plots.canvas import check_path, new_figure, save, style
-from ddgk.plots.scene import MOST_NODES, Scene, show_groups, show_nodes
-from ddgk.plots.sheets import draw_attention, draw_scene
+from ddgk.plots.canvas import (
+    EDGE,
+    FAINT,
+    INK,
+    OTHER,
+    PALETTE,
+    SHEET,
+    check_path,
+    draw_edges,
+    draw_nodes,
+    new_figure,
+    save,
+    shorten,
+    style,
+    tick_names,
+)
+from ddgk.plots.layout import lay_out_pair
+from ddgk.plots.scene import MOST_NODES, DrawnGraph, Scene, show_groups, show_nodes
 
 CHOICES = {
     "layout": ("matched", "own"),
     "colours": ("auto", "labels", "communities", "plain"),
     "detail": ("auto", "nodes", "groups"),
 }
+
+Array = NDArray[np.float64]
+
+# Sheets are drawn in perspective: flattened, and leaning to the right.
+FLAT, LEAN, MARGIN, HEIGHT = 0.5, 0.15, 0.16, 1.62
+REACH = 1 + MARGIN
+WIDTH = 2 * (REACH + LEAN * REACH) + 0.04
+LOW, HIGH = -0.78, HEIGHT + 0.75
+
+LOST = PALETTE[5]
+DASHED: Any = (0, (3, 1.5))
+DOTTED: Any = (0, (1, 1.6))
+UNSURE = 0.75
 
 
 def alignment(
@@ -152,3 +183,198 @@ def _draw(scenes: Sequence[Scene], titles: Sequence[str], *, matched: bool) -> A
     scale.set_label("attention")
     scale.outline.set_visible(False)
     return figure
+
+
+def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, float]) -> None:
+    """Draw both sheets and the lines between them. inches: width and height of the axes."""
+    from matplotlib.collections import LineCollection
+
+    units = 72 * inches[0] / WIDTH, 72 * inches[1] / (HIGH - LOW)
+    target, source = _place(scene, matched, units)
+    for own, places, height in ((scene.target, target, HEIGHT), (scene.source, source, 0.0)):
+        _draw_sheet(axes, height, own.text)
+        lost = ~own.kept
+        draw_edges(
+            axes,
+            own.graph,
+            places,
+            size=float(own.sizes.max()),
+            colours=[LOST if gone else EDGE for gone in lost],
+            widths=own.widths,
+            styles=[DASHED if gone else "solid" for gone in lost],
+        )
+        draw_nodes(axes, own.graph, places, own.colours, size=own.sizes, hollow=~own.matched)
+    pairs, strength, matches = scene.links
+    colours = [scene.target.colours[t] for t in pairs[:, 0].tolist()]
+    thick = np.clip(np.sqrt(float(scene.target.sizes.min()) / 330), 0.35, 1.0)
+    widths = np.where(matches, 0.5 + 3.2 * strength * thick, 0.7 + 2.0 * strength)
+    whole = np.stack([target[pairs[:, 0]], source[pairs[:, 1]]], axis=1)
+    styles = ["solid" if match else DOTTED for match in matches]
+    # Dots that are drawn twice run together, so dotted lines are as faint all the way.
+    for segments, gid, alphas, order in (
+        (whole, "attention", np.where(matches, 0.22, 0.55), 0.6),
+        (_in_the_open(whole), "open attention", np.where(matches, 0.8, 0.0), 2.0),
+    ):
+        axes.add_collection(
+            LineCollection(
+                list(segments),
+                linewidths=widths,
+                linestyles=styles,
+                colors=[
+                    (*_rgb(colour), alpha) for colour, alpha in zip(colours, alphas, strict=True)
+                ],
+                zorder=order,
+                capstyle="butt",
+                gid=gid,
+            )
+        )
+    axes.set_xlim(-WIDTH / 2, WIDTH / 2)
+    axes.set_ylim(LOW, HIGH)
+    axes.set_axis_off()
+    _explain(axes, scene)
+
+
+def draw_attention(axes: Any, scene: Scene, *, matched: bool) -> Any:
+    """Draw the attention as a heat map, a row per target node; frames mark the matching."""
+    from matplotlib.collections import PolyCollection
+
+    found = scene.found
+    order = _by_partner(scene) if matched else np.arange(found.source.n_nodes)
+    shown = found.attention[:, order]
+    image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    column = np.argsort(order)[found.pairs[:, 1]]
+    corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    centres = np.stack([column, found.pairs[:, 0]], axis=1)
+    largest = max(shown.shape)
+    axes.add_collection(
+        PolyCollection(
+            list(centres[:, None, :] + 0.94 * corners),
+            facecolors="none",
+            edgecolors=PALETTE[1],
+            linewidths=1.6 if largest <= 25 else 0.8,
+            gid="matching",
+        )
+    )
+    if scene.unit == "group" and largest <= 12:
+        for (row, place), share in np.ndenumerate(shown):
+            if share >= 0.01:
+                text = "white" if share > 0.6 else INK
+                axes.text(place, row, f"{share:.2f}", color=text, ha="center", va="center")
+    tick_names(axes.yaxis, scene.target.ticks)
+    tick_names(axes.xaxis, [scene.source.ticks[s] for s in order])
+    axes.set_ylabel(f"target {scene.unit}")
+    axes.set_xlabel(f"source {scene.unit}")
+    for spine in axes.spines.values():
+        spine.set_color(FAINT)
+    axes.tick_params(length=2, color=FAINT, labelcolor=INK)
+    return image
+
+
+def _place(scene: Scene, matched: bool, units: tuple[float, float]) -> tuple[Array, Array]:
+    """Place all discs on their sheets so that none hides another. units: points per unit."""
+    discs = float(max(scene.target.sizes.max(), scene.source.sizes.max())) ** 0.5 + 1.5
+    gaps = discs / units[0], discs / units[1] / FLAT
+    laid_out = lay_out_pair(scene.found, matched=matched, gaps=gaps)
+    low = np.min([places.min(axis=0) for places in laid_out], axis=0)
+    high = np.max([places.max(axis=0) for places in laid_out], axis=0)
+    # Separated discs may leave the sheet, and long graphs are flat: scale both axes to fit.
+    reach = REACH - np.maximum(MARGIN, 0.5 * np.array(gaps) + 0.04)
+    stretch = np.minimum(reach / np.maximum((high - low) / 2, 1e-9), [1.0, 1.8])
+    target, source = ((places - (low + high) / 2) * stretch for places in laid_out)
+    return _tilt(target, HEIGHT), _tilt(source, 0.0)
+
+
+def _tilt(places: Array, height: float) -> Array:
+    """Lay places on the sheet at a height."""
+    x, y = places.T
+    return np.stack([x + LEAN * y, FLAT * y + height], axis=1)
+
+
+def _untilt(drawn: Array) -> Array:
+    """Return where drawn points lie in the plane of the upper sheet."""
+    v = (drawn[:, 1] - HEIGHT) / FLAT
+    return np.stack([drawn[:, 0] - LEAN * v, v], axis=1)
+
+
+def _in_the_open(segments: Array) -> Array:
+    """Cut lines where they leave the area below the upper sheet.
+
+    segments: (k, 2, 2), from the target to the source.
+    """
+    start, end = segments[:, 0], segments[:, 1]
+    shares = np.ones(len(segments))
+    # In the plane of the sheet.
+    flat, moves = _untilt(start), _untilt(end) - _untilt(start)
+    for at, moved in zip(flat.T, moves.T, strict=True):
+        for edge in (-REACH, REACH):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                share = (edge - at) / moved
+            shares = np.where((share > 0) & (share < shares), share, shares)
+    return np.stack([start + shares[:, None] * (end - start), end], axis=1)
+
+
+def _draw_sheet(axes: Any, height: float, text: str) -> None:
+    from matplotlib.patches import Polygon
+
+    corners = np.array([[-REACH, -REACH], [REACH, -REACH], [REACH, REACH], [-REACH, REACH]])
+    sheet = _tilt(corners, height)
+    axes.add_patch(Polygon(sheet, facecolor=SHEET, edgecolor="#dde0e5", linewidth=0.8, zorder=0))
+    # The text stands outside of the sheet, away from the other one, where no line crosses it.
+    (x, y), va = (sheet[3] + [0, 0.03], "bottom") if height else (sheet[0] - [0, 0.03], "top")
+    axes.text(x, y, text, color="#555555", fontsize=10, va=va)
+
+
+def _explain(axes: Any, scene: Scene) -> None:
+    """Add the legend of colours, lines and rings below the sheets."""
+    from matplotlib.lines import Line2D
+
+    def line(text: str, **how: Any) -> Any:
+        return Line2D([], [], label=text, **({"color": FAINT} | how))
+
+    def dot(text: str, **how: Any) -> Any:
+        return line(text, marker="o", linestyle="", markersize=7, **how)
+
+    shown = {shorten(value, 16): c for value, c in scene.legend.items() if c != OTHER}
+    if OTHER in scene.legend.values():
+        shown["other"] = OTHER
+    colours = [dot(text, color=colour) for text, colour in shown.items()]
+    both: tuple[DrawnGraph, DrawnGraph] = (scene.target, scene.source)
+    _, strength, matches = scene.links
+    lines = []
+    if len(strength):
+        unsure = strength[matches].min(initial=1.0) < UNSURE
+        lines.append(line("match, sure" if unsure else "match", linewidth=3.2))
+        if unsure:
+            lines.append(line("unsure", linewidth=1.0))
+    if not matches.all():
+        lines.append(line("attends also", linestyle=DOTTED))
+    if not all(own.kept.all() for own in both):
+        lines.append(line("edge not kept", color=LOST, linestyle=DASHED))
+    if not all(own.matched.all() for own in both):
+        lines.append(dot("no partner", markerfacecolor="white", markeredgewidth=1.6))
+    for row, entries in enumerate(part for part in (lines, colours) if part):
+        legend = axes.legend(
+            handles=entries,
+            frameon=False,
+            fontsize=9,
+            borderpad=0,
+            loc="upper left",
+            bbox_to_anchor=(0.01, 0.015 - 0.042 * row),
+            ncols=len(entries),
+            columnspacing=1.1,
+            handletextpad=0.4,
+            handlelength=1.6,
+        )
+        axes.add_artist(legend)
+
+
+def _by_partner(scene: Scene) -> NDArray[np.int64]:
+    """Order source nodes as their partners stand; those without one come last."""
+    pairs = scene.found.pairs
+    partners = pairs[np.argsort(pairs[:, 0]), 1]
+    rest = np.setdiff1d(np.arange(scene.found.source.n_nodes), partners)
+    return np.concatenate([partners, rest])
+
+
+def _rgb(colour: str) -> tuple[float, ...]:
+    return tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))

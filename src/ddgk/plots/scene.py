@@ -14,8 +14,7 @@ from ddgk.alignment import Alignment, GroupAlignment, Grouping
 from ddgk.alignment.checking import kept_edges
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
-from ddgk.plots.canvas import OTHER, PALETTE, UNLABELLED, assign_colours, shorten
-from ddgk.plots.drawing import node_size
+from ddgk.plots.canvas import OTHER, PALETTE, UNLABELLED, assign_colours, node_size, shorten
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -9,8 +9,16 @@ import numpy as np
 
 from ddgk.explanation import Explanation
 from ddgk.plain import visible
-from ddgk.plots.canvas import check_path, new_figure, save, shorten, style
-from ddgk.plots.drawing import draw_edges, draw_nodes, node_size
+from ddgk.plots.canvas import (
+    check_path,
+    draw_edges,
+    draw_nodes,
+    new_figure,
+    node_size,
+    save,
+    shorten,
+    style,
+)
 from ddgk.plots.layout import lay_out
 
 

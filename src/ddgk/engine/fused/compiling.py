@@ -10,6 +10,8 @@ from typing import Any, TypeVar, cast
 import numba
 from numba.extending import intrinsic as numba_intrinsic
 
+from ddgk.compiling import without_literals
+
 _STAMP = tuple(
     (file.name, file.stat().st_mtime, file.stat().st_size)
     for file in sorted(Path(__file__).parent.glob("*.py"))
@@ -40,25 +42,13 @@ def entrance(function: Function) -> Function:
 def compiled(function: Function) -> Function:
     """Compile a kernel that only other kernels call, the same way."""
     result = numba.njit(**EXACTLY, no_cpython_wrapper=True, no_cfunc_wrapper=True)(function)
-    return cast(Function, _without_literals(result))
-
-
-def _without_literals(kernel: Any) -> Any:
-    """Keep Numba from compiling a kernel once more for every constant that it is called with."""
-    with_literals = kernel.get_call_template
-
-    def template(args: Any, kws: Any) -> Any:
-        plain = {name: numba.types.unliteral(kind) for name, kind in dict(kws).items()}
-        return with_literals(tuple(map(numba.types.unliteral, args)), plain)
-
-    kernel.get_call_template = template
-    return kernel
+    return cast(Function, without_literals(result))
 
 
 def inlined(function: Function) -> Function:
     """Compile a function that becomes part of every kernel that calls it."""
     options = {**EXACTLY, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return cast(Function, _without_literals(numba.njit(**options, forceinline=True)(function)))
+    return cast(Function, without_literals(numba.njit(**options, forceinline=True)(function)))
 
 
 def _date_by_all_files(kernel: Any) -> None:

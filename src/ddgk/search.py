@@ -25,7 +25,7 @@ FORMAT = 1
 BLOCK = 65_536  # rows or graphs written at a time
 
 
-class Model(Protocol):
+class SearchModel(Protocol):
     """What embeds graphs: a fitted `ddgk.DDGK`, or anything with these two methods."""
 
     def transform(self, graphs: Any) -> NDArray[Any]:
@@ -81,7 +81,7 @@ class GraphIndex:
     ['6']
     """
 
-    def __init__(self, model: Model, n_columns: int) -> None:
+    def __init__(self, model: SearchModel, n_columns: int) -> None:
         self.model = model
         self._all: NDArray[np.float32] = np.empty((0, n_columns), dtype=np.float32)
         self._ids = np.empty(0, dtype=np.int64)
@@ -96,7 +96,7 @@ class GraphIndex:
     @classmethod
     def build(
         cls,
-        model: Model,
+        model: SearchModel,
         graphs: Iterable[Any],
         *,
         names: Sequence[str] | None = None,
@@ -301,7 +301,7 @@ class GraphIndex:
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], *, model: Model | None = None, verify: bool = True
+        cls, path: str | os.PathLike[str], *, model: SearchModel | None = None, verify: bool = True
     ) -> GraphIndex:
         """Open a saved index; vectors and graphs stay on the disk until they are needed.
 
@@ -451,21 +451,21 @@ def _graph_places(file: IndexFile, n: int) -> list[tuple[int, int]]:
     return list(zip((ends - lengths).tolist(), ends.tolist(), strict=True))
 
 
-def _model_bytes(model: Model) -> bytes:
+def _model_bytes(model: SearchModel) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         model.save(path)
         return path.read_bytes()
 
 
-def _load_model(file: IndexFile) -> Model:
+def _load_model(file: IndexFile) -> SearchModel:
     from ddgk.estimator import DDGK
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         path.write_bytes(file.section("model"))
         try:
-            found: Model = DDGK.load(path)
+            found: SearchModel = DDGK.load(path)
         except (DDGKError, OSError) as error:
             raise file.damaged("its model cannot be read") from error
         return found

@@ -36,8 +36,9 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for command in (embed.embed, align.align, compare.compare):
-    app.command(cls=Command)(command)
+app.command(cls=Command)(embed.embed)
+app.command("align", cls=Command)(align.align_command)
+app.command("compare", cls=Command)(compare.compare_command)
 app.add_typer(search.search, name="search")
 app.command(cls=Command)(explore.explore)
 app.add_typer(datasets.datasets, name="datasets")
@@ -52,7 +53,7 @@ def _show_version(wanted: bool) -> None:
 
 
 @app.callback()
-def describe(
+def overview(
     version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),

@@ -50,7 +50,7 @@ def write(path: Path, found: Alignment, groups: GroupAlignment | None, detail: s
         write_atomically(path, rows_as_csv(_rows(found, groups)))
 
 
-def show(found: Alignment, groups: GroupAlignment | None, files: list[Path]) -> None:
+def show_one(found: Alignment, groups: GroupAlignment | None, files: list[Path]) -> None:
     """Print the matching as a table, then what it is worth."""
     from rich.console import Console
 
@@ -255,7 +255,7 @@ MOST_PAIRS = 1_000_000
 
 
 @takes_graphs
-def align(
+def align_command(
     given: InputOptions,
     target: Annotated[
         str | None,
@@ -335,8 +335,7 @@ def align(
         from ddgk.plots.canvas import style
 
         style()
-    from ddgk.alignment import AlignmentOptions, align_many
-    from ddgk.alignment import align as align_graphs
+    from ddgk.alignment import AlignmentOptions, align, align_many
 
     graphs = {
         name: inputs.read_graph(name, **how, quiet=quiet) for name in dict.fromkeys(sum(named, ()))
@@ -357,12 +356,12 @@ def align(
         return
     pair = graphs[named[0][0]], graphs[named[0][1]]
     parts = None if groups is None else inputs.read_groups(groups, *pair)
-    found = align_graphs(*pair, groups=parts, n_jobs=jobs, verbose=not quiet, **chosen)
+    found = align(*pair, groups=parts, n_jobs=jobs, verbose=not quiet, **chosen)
     coarse = None if parts is None else found.coarsen(*parts)
     for path in files:
         write(path, found, coarse, detail or "auto")
     if not quiet:
-        show(found, coarse, files)
+        show_one(found, coarse, files)
 
 
 def _named_pairs(

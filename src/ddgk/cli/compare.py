@@ -20,7 +20,7 @@ FILES = ("neighbors.csv", "clusters.csv", "traits.csv", "report.txt", "summary.j
 
 
 @takes_graphs
-def compare(
+def compare_command(
     ctx: typer.Context,
     graphs: options.Graphs,
     given: InputOptions,
@@ -84,13 +84,13 @@ def fitted_model(
     path: Path | None, graphs: list[Graph], *, seed: int, jobs: int, quiet: bool
 ) -> DDGK:
     """Read a saved model, or fit one to the graphs."""
-    from ddgk.cli.embed import fit, load_estimator
+    from ddgk.cli.embed import fit_model, load_estimator
     from ddgk.comparison import default_model
 
     if path is not None:
         return load_estimator(path, n_jobs=jobs, verbose=not quiet)
     model = default_model(seed, jobs).set_params(verbose=not quiet)
-    return fit(model, graphs, quiet=quiet)
+    return fit_model(model, graphs, quiet=quiet)
 
 
 def _check_folder(folder: Path, *, force: bool) -> None:

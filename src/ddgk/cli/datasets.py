@@ -40,8 +40,8 @@ def list_all() -> None:
     Console(highlight=False, markup=False).print(table)
 
 
-@datasets.command(cls=Command)
-def get(
+@datasets.command("get", cls=Command)
+def fetch(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a set.")],
     sha256: Annotated[
         str | None, typer.Option(help="Accept only a file of this hash.", metavar="HASH")

@@ -61,7 +61,7 @@ def demo(
         advance(len(pairs))
     console.print(_alignment_table(pairs))
     try:
-        for path in draw(pairs, found, out):
+        for path in draw_figures(pairs, found, out):
             console.print(f"wrote {shown(str(path))}", markup=False, soft_wrap=True)
     except MissingExtraError as error:
         console.print(f"figures were skipped: {error}", markup=False, soft_wrap=True)
@@ -115,7 +115,7 @@ def align_copies() -> dict[str, Alignment]:
     return found
 
 
-def draw(pairs: dict[str, Alignment], found: Comparison, folder: Path) -> list[Path]:
+def draw_figures(pairs: dict[str, Alignment], found: Comparison, folder: Path) -> list[Path]:
     """Save the figures; their names are ours, so that earlier ones may be replaced."""
     from ddgk import plots
 

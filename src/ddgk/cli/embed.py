@@ -205,7 +205,7 @@ def embed(
         found = read_graphs(graphs, **given.keywords(), quiet=quiet)
         busy = if_busy or "wait"
         if saved is None:
-            fit(estimator, found.graphs, run=run, if_busy=busy, quiet=quiet)
+            fit_model(estimator, found.graphs, run=run, if_busy=busy, quiet=quiet)
         values = (
             estimator.transform(found.graphs)
             if run is None
@@ -227,7 +227,7 @@ def embed(
         )
 
 
-def fit(
+def fit_model(
     estimator: DDGK,
     graphs: list[Graph],
     *,

@@ -18,7 +18,7 @@ from ddgk.errors import GraphError, RunError, shown
 from ddgk.graphs.graph import Graph, describe
 from ddgk.store.files import Folder
 from ddgk.store.manifest import NAME as MANIFEST
-from ddgk.store.manifest import Batch, Index, Manifest, index_name
+from ddgk.store.manifest import Index, Manifest, TargetBatch, index_name
 from ddgk.store.run import TARGETS, Run, file_name, pack_targets
 
 GRAPHS_AT_ONCE = 8192  # planned together
@@ -137,7 +137,7 @@ class _Placing:
         content = index.as_bytes(self.manifest, number)
         self.folder.write(index_name(number), content)
         sha256 = hashlib.sha256(content).hexdigest()
-        return self.manifest.with_batch(Batch(len(recorded), len(tiles), sha256))
+        return self.manifest.with_batch(TargetBatch(len(recorded), len(tiles), sha256))
 
 
 Lost = dict[int, dict[int, tuple[Graph, int]]]

@@ -69,7 +69,9 @@ def lane_count(*sizes: int) -> int:
     return int(min(MOST_LANES, 2 ** int(np.log2(max(1, ENTRIES // largest)))))
 
 
-def in_lanes(shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[tuple[int, ...], list[int]]]:
+def batches_of_shape(
+    shapes: Sequence[tuple[int, ...]],
+) -> Iterator[tuple[tuple[int, ...], list[int]]]:
     """Sort positions into batches of one padded shape; the last of a shape may have idle lanes."""
     alike: defaultdict[tuple[int, ...], list[int]] = defaultdict(list)
     for position, shape in enumerate(shapes):
@@ -147,7 +149,7 @@ class TorchEngine:
         work: Callable[[tuple[int, ...], list[int]], list[Result]],
     ) -> list[Result]:
         """Do the work batch by batch, and return the results in the order of the shapes."""
-        batches = list(in_lanes(shapes))
+        batches = list(batches_of_shape(shapes))
         results: dict[int, Result] = {}
         with _one_thread(), ThreadPoolExecutor(self.threads) as pool:
             done = pool.map(lambda batch: work(*batch), batches)

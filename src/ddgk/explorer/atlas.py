@@ -161,13 +161,13 @@ def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, A
     for t, s, confidence in match.pairs:
         partners[t], sure[t] = s, round(100 * confidence)
     found: dict[str, Any] = {"p": partners, "c": sure}
-    lines = explain_pair(model, target, source)
+    lines = explanation_lines(model, target, source)
     if lines:
         found["why"] = lines
     return found
 
 
-def explain_pair(model: Any, a: Graph, b: Graph) -> list[str]:
+def explanation_lines(model: Any, a: Graph, b: Graph) -> list[str]:
     """Return what a model says of the similarity of two graphs, a line each; none if it cannot."""
     explain = getattr(model, "explain_similarity", None)
     if explain is None:

@@ -29,7 +29,7 @@ DTYPES = ("float32", "float64")
 
 
 @dataclass(frozen=True)
-class Batch:
+class TargetBatch:
     """Targets that were given together: graphs, tiles, and the checksum of the index."""
 
     n_graphs: int
@@ -53,7 +53,7 @@ class Manifest:
     dtype: str
     columns: tuple[str, ...]
     model: str
-    batches: tuple[Batch, ...] = ()
+    batches: tuple[TargetBatch, ...] = ()
 
     @cached_property
     def key(self) -> str:
@@ -79,7 +79,7 @@ class Manifest:
         key, _, n_batches = token.rpartition(":")
         return key == self.key and int(n_batches) <= len(self.batches)
 
-    def with_batch(self, batch: Batch) -> Manifest:
+    def with_batch(self, batch: TargetBatch) -> Manifest:
         """Return the manifest with another batch."""
         return replace(self, batches=(*self.batches, batch))
 
@@ -110,7 +110,7 @@ def _manifest(values: dict[str, Any]) -> Manifest:
     if not isinstance(values["batches"], list) or not values["batches"]:
         raise ValueError("it lists no graphs")
     batches = tuple(
-        Batch(_count(batch["n_graphs"]), _count(batch["n_tiles"]), batch["sha256"])
+        TargetBatch(_count(batch["n_graphs"]), _count(batch["n_tiles"]), batch["sha256"])
         for batch in values["batches"]
     )
     listed = [*texts.values(), *columns, *versions.values(), *(batch.sha256 for batch in batches)]

@@ -18,7 +18,7 @@ from ddgk.engine.fused.layers import (
     backward,
     bend,
     clear,
-    forward,
+    forward_layers,
     place_matrix,
     set_column,
     train_all,
@@ -92,7 +92,7 @@ def train_network(
             last = min(first + BLOCK, rows)
             n_rows = last - first
             copy_rows(parameters, hidden, first, last, dimension, step, False)
-            forward(hidden, network, n_rows, shape)
+            forward_layers(hidden, network, n_rows, shape)
             set_column(hidden, top, n_rows, step, top_at)
             score((hidden, top_at), step, output, scores, (n_rows, known, n_nodes), True)
             place_matrix(entries, matrix, first, last, n_nodes, False)

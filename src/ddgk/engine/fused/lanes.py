@@ -85,7 +85,7 @@ def write_vector(builder: Any, pointer: Any, value: Any, element: Any) -> None:
 
 
 def multiply_add(builder: Any, left: Any, right: Any, addend: Any) -> Any:
-    """Emit left * right + addend, in one rounding where the machine can."""
+    """Emit left * right + addend, in one rounding where the processor can."""
     return call_vector(builder, "llvm.fmuladd", left, right, addend)
 
 

@@ -119,7 +119,7 @@ BLOCK = 6  # rows whose way through all layers stays in the first-level cache
 
 
 @compiled
-def forward(hidden: Any, network: Any, n_rows: int, shape: Any) -> None:
+def forward_layers(hidden: Any, network: Any, n_rows: int, shape: Any) -> None:
     """X_l = tanh(X_{l-1} W_l + b_l), l = 1 ... L.
 
     shape: (d, h, L, wide, block). Reads X_0 in `hidden` and writes the others there.

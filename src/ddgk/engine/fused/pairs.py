@@ -35,7 +35,7 @@ from ddgk.engine.fused.layers import (
     clear,
     find_nodes,
     find_nodes_back,
-    forward,
+    forward_layers,
     lift_rows,
     lift_rows_back,
     place_matrix,
@@ -68,7 +68,7 @@ def encode_rows(
     inputs = view(scratch.hidden, 0, wide, LANES)
     table = view(source.table, 0, sizes.dimension, 1)
     multiply_shared(weights, table, inputs, n_rows, n_source, sizes.dimension, False)
-    forward(scratch.hidden, source.network, n_rows, shape)
+    forward_layers(scratch.hidden, source.network, n_rows, shape)
     if settings.low_rank:
         set_column(scratch.hidden, sizes.width, n_rows, wide, top_at)
         return

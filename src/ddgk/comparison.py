@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import os
 from collections.abc import Hashable, Iterable, Sequence
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import MissingExtraError, ParameterError
-from ddgk.graphs import Graph
+from ddgk.graphs import Graph, display
 from ddgk.graphs.convert import as_graph
 from ddgk.plain import csv_bytes, visible
 from ddgk.traits import Trait, measure, set_apart
@@ -127,16 +126,13 @@ class Comparison:
         return report(self)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{own.label}</td><td>{len(own.members):,}</td>"
-            f"<td>{html.escape(visible(self.names[own.medoid], 40))}</td>"
-            f"<td>{html.escape('; '.join(str(trait) for trait in own.traits[:3]))}</td></tr>"
+        """Show a notebook the clusters."""
+        rows = [
+            (own.label, f"{len(own.members):,}", self.names[own.medoid], _words(own))
             for own in self.clusters
-        )
-        return (
-            f"<p>{html.escape(repr(self))}</p><table><thead><tr><th>cluster</th><th>graphs</th>"
-            f"<th>medoid</th><th>set apart by</th></tr></thead><tbody>{rows}</tbody></table>"
-        )
+        ]
+        heading = ("cluster", "graphs", "medoid", "set apart by")
+        return display.page(repr(self), display.table(heading, rows, len(rows)))
 
     def nearest(self, position: int) -> list[tuple[str, float]]:
         """Return names and distances of the graphs nearest to one, given by its position."""
@@ -256,6 +252,10 @@ class Comparison:
                 for place in self.outliers.tolist()
             ],
         }
+
+
+def _words(own: Cluster) -> str:
+    return "; ".join(str(trait) for trait in own.traits[:3])
 
 
 def compare(

@@ -60,6 +60,20 @@ class Explanation:
             f"at step {self.checkpoints[-1]}: {shown})"
         )
 
+    def _repr_html_(self) -> str:
+        """Show a notebook the target, coloured by shares, and the nodes with the largest ones."""
+        from ddgk.graphs import display
+
+        shares = np.array(list(self.by_node().values()))
+        names = self.target.node_names
+        rows = [(names[node], f"{shares[node]:.4g}") for node in np.argsort(-shares, kind="stable")]
+        notes = [f": {share:.4g}" for share in shares]
+        return display.page(
+            repr(self),
+            display.draw(self.target, display.shade(shares), None, notes),
+            display.table(("node", "share"), rows, len(rows)),
+        )
+
     @property
     def divergence(self) -> Array:
         """Return D, (n_terms, n_checkpoints)."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.graphs import display
 from ddgk.graphs.graph import Graph, describe
 from ddgk.models import LocalModel
 
@@ -79,6 +80,15 @@ class SimilarityExplanation:
             f"kernel {self.kernel:.3f}; distances: divergences {self.divergence_distance:.3f}, "
             f"views {self.view_distance:.3f}, attributes {self.attribute_distance:.3f})"
         )
+
+    def _repr_html_(self) -> str:
+        """Show a notebook both graphs, coloured by what their nodes share."""
+        sides = ((self.first, self.pairs.sum(1)), (self.second, self.pairs.sum(0)))
+        drawings = [
+            display.draw(graph, display.shade(shares), None, [f": {share:.4g}" for share in shares])
+            for graph, shares in sides
+        ]
+        return display.page(repr(self), *drawings)
 
 
 def _by_edge(graph: Graph, shares: Array) -> dict[tuple[Hashable, Hashable], float]:

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from ddgk.graphs import Graph
+from ddgk.graphs.layout import lay_out
 from ddgk.io import FAMILIES, barbell
-from ddgk.plots.layout import keep_apart, lay_out, lay_out_pair
+from ddgk.plots.layout import keep_apart, lay_out_pair
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

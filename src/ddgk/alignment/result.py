@@ -216,6 +216,31 @@ class Alignment:
             parts.append("stopped early")
         return f"Alignment({', '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        """Show a notebook both graphs, partners in one colour, and the matching."""
+        from ddgk.graphs import display
+
+        hues = [display.UNMATCHED] * self.target.n_nodes, [display.UNMATCHED] * self.source.n_nodes
+        notes = [": unmatched"] * self.target.n_nodes, [": unmatched"] * self.source.n_nodes
+        kept = kept_edges(self.target, self.source, self.pairs)
+        rows = []
+        for place, (t, s) in enumerate(self.pairs.tolist()):
+            colour = f"hsl({360 * place // len(self.pairs)},70%,60%)"
+            there, here = self.target.node_names[t], self.source.node_names[s]
+            hues[0][t] = hues[1][s] = colour
+            notes[0][t], notes[1][s] = f" - {here}", f" - {there}"
+            rows.append((there, here, f"{self.sureness[place]:.2f}"))
+        lost = np.ones(self.target.n_edges, dtype=bool)
+        lost[kept[:, 0]] = False
+        unused = np.ones(self.source.n_edges, dtype=bool)
+        unused[kept[:, 1]] = False
+        return display.page(
+            repr(self),
+            display.draw(self.target, hues[0], lost, notes[0]),
+            display.draw(self.source, hues[1], unused, notes[1]),
+            display.table(("target", "source", "confidence"), rows, len(rows)),
+        )
+
 
 def _left_out(graph: Graph, matched: Integers) -> tuple[Hashable, ...]:
     left = np.setdiff1d(np.arange(graph.n_nodes), matched)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.graphs import Graph
+from ddgk.graphs.layout import lay_out
 from ddgk.plain import visible
-from ddgk.plots.layout import lay_out
 
 MAX_NODES = 1_000  # above, the page tells the size in place of a drawing
 MAX_EDGES = 5_000

@@ -353,6 +353,12 @@ class Graph:
         parts += [] if self.edge_weights is None else ["weighted"]
         return f"Graph({', '.join(parts)})"
 
+    def _repr_html_(self) -> str:
+        """Show a notebook the drawing."""
+        from ddgk.graphs.display import draw, page
+
+        return page(repr(self), draw(self))
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (_fields(self),)
 

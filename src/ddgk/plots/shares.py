@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ddgk.explanation import Explanation
+from ddgk.graphs.layout import lay_out
 from ddgk.plain import visible
 from ddgk.plots.canvas import (
     check_path,
@@ -19,7 +20,6 @@ from ddgk.plots.canvas import (
     shorten,
     style,
 )
-from ddgk.plots.layout import lay_out
 
 
 def explanation(

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import RunError, RunNotFoundError, shown
+from ddgk.graphs import display
 from ddgk.graphs.graph import Graph
 from ddgk.store.files import TEMPORARY, Folder, LocalFolder, open_folder
 from ddgk.store.graphs import graphs_from_tensors, graphs_to_tensors
@@ -173,6 +174,18 @@ class Run:
             f"Run({shown(self.address)!r}: {self.n_graphs} graphs x {len(self.columns)} columns, "
             f"{len(self.finished)} of {self.n_tiles} tiles finished)"
         )
+
+    def _repr_html_(self) -> str:
+        """Show a notebook what is done."""
+        rows = [
+            ("folder", self.address),
+            ("graphs", f"{self.n_graphs:,}"),
+            ("columns", f"{len(self.columns):,}"),
+            ("tiles finished", f"{len(self.finished):,} of {self.n_tiles:,}"),
+            ("progress", f"{self.progress:.0%}"),
+        ]
+        bar = f'<progress max="1" value="{self.progress:.3f}"></progress>'
+        return display.page(repr(self), display.table(("run", ""), rows, len(rows)) + bar)
 
     @property
     def address(self) -> str:

@@ -49,7 +49,7 @@ class AlignmentOptions:
 
     max_restarts: int = 8
     iterations: int = 40
-    search_steps: int = 1000
+    search_steps: int = 2000
     max_dense: int = 6000
     candidates: int = 16
     label_cost: float = 1.0

@@ -7,8 +7,8 @@ to at most 1. A pair is as likely as its neighbours can be matched with each oth
     Z[i, j] = sum over partial matchings of N(i) with N(j) of prod_(a, b) w P[a, b] prod_rest e
 
 w and e are the odds that an edge has a partner, and that it has none: likelihood ratios of trees in
-correlated random graphs. Z is exact where one of the nodes has at most three neighbours, and Bethe's
-approximation otherwise. Where that is too much work, neighbours are matched independently of each
+correlated random graphs. Z is exact where one of the nodes has at most three neighbours, otherwise
+Bethe's approximation. Where that is too much work, neighbours are matched independently of each
 other (mean field), which costs n * (arcs of both). D: distances of node features, and costs of
 labels. beta grows, Sinkhorn's scaling keeps P a matching.
 
@@ -29,8 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.alignment.encoding import Network
+from ddgk.compiling import inner
 
 Floats = NDArray[np.float32]
+Run = Callable[[Callable[..., Any]], list[Any]]
 
 PARTNERED = 0.9  # share of the sparser graph's edges that is supposed to be in the other
 FIRST, LAST = 0.3, 1.0  # beta
@@ -82,20 +84,10 @@ def propagate(
     lowest = np.float32(NEGLIGIBLE / m)
     beliefs, update = np.full((n, m), 1.0 / m, dtype=np.float32), np.empty_like(costs)
     rows, columns = np.empty(n, dtype=np.float32), np.ones(m, dtype=np.float32)
-    odds = _odds(small, large)
     if affordable < LEAST_ROUNDS:
-        logs = np.empty_like(costs), np.empty_like(costs)
-        factor = partial(_mean_field, small, large, beliefs, odds, logs, update)
+        factor = _independent(small, large, beliefs, update)
     else:
-        kinds = np.concatenate([small.kinds, large.kinds])
-        weights = np.concatenate([small.weights, large.weights])
-        alike = bool((kinds == kinds[:1]).all() and (weights == weights[:1]).all())
-        arcs = small[:4], large[:4]
-        matched = partial(_match, *arcs, alike, other_label, beliefs, odds, lowest, update)
-
-        def factor(run: Callable[[Callable[..., Any]], list[Any]]) -> None:
-            run(matched)
-
+        factor = _one_to_one(small, large, beliefs, update, other_label, lowest)
     extra = np.zeros((1, 1), dtype=np.float32)
     with _blocks(n, n_jobs) as run:
         for count in range(-1, rounds):
@@ -141,7 +133,7 @@ def _odds(small: Network, large: Network) -> tuple[np.float32, ...]:
 
 
 @contextmanager
-def _blocks(n_rows: int, n_jobs: int) -> Iterator[Callable[[Callable[..., Any]], list[Any]]]:
+def _blocks(n_rows: int, n_jobs: int) -> Iterator[Run]:
     """Run a function on fixed blocks of rows, in threads where there are several of both."""
     bounds = [(a, min(a + BLOCK, n_rows)) for a in range(0, n_rows, BLOCK)]
     if n_jobs == 1 or len(bounds) < 2:
@@ -165,44 +157,52 @@ def _exponentials(
     np.exp(rows, out=rows)
 
 
-def _mean_field(
+def _one_to_one(
     small: Network,
     large: Network,
     beliefs: Floats,
-    odds: tuple[np.float32, ...],
-    logs: tuple[Floats, Floats],
     out: Floats,
-    run: Callable[[Callable[..., Any]], list[Any]],
-) -> None:
-    """Write log Z where the edges of a node find partners independently of each other."""
+    other_label: float,
+    lowest: np.float32,
+) -> Callable[[Run], Any]:
+    """Return what writes log Z."""
+    kinds = np.concatenate([small.kinds, large.kinds])
+    weights = np.concatenate([small.weights, large.weights])
+    alike = bool((kinds == kinds[:1]).all() and (weights == weights[:1]).all())
+    how = alike, other_label, beliefs, _odds(small, large), lowest, out
+    return lambda run: run(partial(_match, small[:4], large[:4], *how))
+
+
+def _independent(
+    small: Network, large: Network, beliefs: Floats, out: Floats
+) -> Callable[[Run], Any]:
+    """Return what writes log Z if the edges of a node find partners independently of each other."""
     arcs = small.starts, small.heads, large.starts, large.heads
-    mine, theirs = logs
+    mine, theirs, rest = (np.empty_like(out) for _ in range(3))
+    pair, *alone = _odds(small, large)
 
     def reach(first: int, last: int) -> None:
         _sum_around(*arcs, beliefs, beliefs, theirs, mine, first, last)
-        for side, alone in ((mine, odds[1]), (theirs, odds[2])):
+        for side, unmatched in zip((mine, theirs), alone, strict=True):
             rows = side[first:last]
-            rows *= odds[0]
-            rows += alone
+            rows *= pair
+            rows += unmatched
             np.log(rows, out=rows)
 
     def collect(first: int, last: int) -> None:
-        rest = np.empty((last - first, out.shape[1]), dtype=np.float32)
         _sum_around(*arcs, mine, theirs, out, rest, first, last)
-        out[first:last] += rest
+        out[first:last] += rest[first:last]
         out[first:last] *= np.float32(0.5)
 
-    run(reach)
-    run(collect)
+    return lambda run: (run(reach), run(collect))
 
 
 @vectorised
 def _sum_around(sa, ha, sb, hb, left, right, of_left, of_right, first, last):  # type: ignore[no-untyped-def]
-    """Write rows of A L, and of R B; the latter may be an array of these rows alone."""
+    """Write rows of A L, and of R B."""
     m = left.shape[1]
-    offset = first if len(of_right) == last - first else 0
     for i in range(first, last):
-        near, own, row = of_left[i], right[i], of_right[i - offset]
+        near, own, row = of_left[i], right[i], of_right[i]
         near[:] = np.float32(0.0)
         for arc in range(sa[i], sa[i + 1]):
             other = left[ha[arc]]
@@ -283,8 +283,8 @@ def _match(small, large, alike, other_label, p, odds, lowest, out, first, last):
             out[i, j] = base + total
 
 
-@numba.njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)  # type: ignore[untyped-decorator]
-def _exact(w, low, high):  # type: ignore[no-untyped-def]
+@inner
+def _exact(w: Floats, low: int, high: int) -> float:
     """Sum all partial matchings of at most three rows, by inclusion and exclusion."""
     x, y, z, xy, xz, yz, xyz = 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
     for b in range(high):

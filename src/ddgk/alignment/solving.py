@@ -25,12 +25,12 @@ Integers = NDArray[np.int64]
 CHUNKS = (1 << 12, 1 << 20)  # search steps between two looks at the clock, least and most
 TEMPERATURES = (0.3, 0.05)  # of the search, in edges
 SMALL_TEMPERATURES = (0.6, 0.1)  # where restarts are affordable, and so is more search
-SMALL_FACTOR = 4  # so many times the search steps, likewise
-RESTART_ENTRIES = 200_000  # pairs of nodes that another restart is worth
+SMALL_FACTOR = 2  # so many times the search steps, likewise
+RESTART_ENTRIES = 40_000  # pairs of nodes that another restart is worth
 PATIENCE = 3  # restarts without improvement that end the search
 FEATURES = (1.0, 4.0, 0.0)  # weights of node features, restart by restart
 NOISE = (0.0, 0.0, 0.5, 1.0, 2.0)  # standard deviations of random costs, likewise
-PRIOR = 0.6  # what a belief of 1 is worth to the search, in edges
+PRIOR = 0.6  # what a belief of 1 is worth to the search, in edges; nothing in small graphs
 GROUPS = 4.0  # what leaving a group costs, in nats
 IMPOSSIBLE = 1e3  # the cost of a pair that labels="strict" excludes, in edges
 EVERY = 3.0  # seconds between two lines of progress
@@ -152,7 +152,8 @@ def _start(
     how = small, large, costs, options.iterations, budget.go_on, scoring.other_label
     beliefs = propagate(*how, n_jobs, regroup)
     partners = linear_sum_assignment(beliefs, maximize=True)[1]
-    return partners.astype(np.int64), np.float32(PRIOR) * beliefs
+    is_small = beliefs.size <= RESTART_ENTRIES
+    return partners.astype(np.int64), NO_PRIOR if is_small else np.float32(PRIOR) * beliefs
 
 
 def _regrouping(mine: Integers, theirs: Integers) -> Callable[[Any], Any]:

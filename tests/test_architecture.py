@@ -23,7 +23,7 @@ LAYERS = [
     ["engine", "graphs", "kernels", "symmetry", "vectors"],
     [
         "alignment",
-        "attribute_distance",
+        "sliced",
         "attributes",
         "explanation",
         "io",

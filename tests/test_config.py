@@ -53,7 +53,7 @@ def test_the_default_is_local_attention():
         ({"encoder_edge_dropout": 1.0}, "encoder_edge_dropout must be below 1"),
         ({"encoder_weight_decay": 100.0}, "encoder_weight_decay must be below 1 / encoder_learn"),
         ({"smoothing": -0.1}, "smoothing must be a number of at least 0"),
-        ({"divergence_weight": 2.0}, "divergence_weight must be at most 1"),
+        ({"size_weight": 2.0}, "size_weight must be at most 1"),
         ({"checkpoints": ()}, "checkpoints must list steps in ascending order"),
         ({"checkpoints": (3, 3)}, "checkpoints must list steps in ascending order"),
         ({"checkpoints": (-1,)}, "checkpoints must list steps in ascending order"),

@@ -39,12 +39,11 @@ WHOLE = {
     "encoder_epochs": (0, MAX_STEPS),
     "encoder_patience": (0, MAX_STEPS),
     "window": (1, MAX_STEPS + 1),
-    "view_dimension": (1, 4096),
     "n_anchors": (1, 1_000_000),
 }
-POSITIVE = ("encoder_learning_rate", "learning_rate", "bandwidth")
+POSITIVE = ("encoder_learning_rate", "learning_rate")
 SHARES = ("encoder_edge_dropout", "smoothing")  # in [0, 1)
-KERNEL_WEIGHTS = ("divergence_weight", "attribute_weight")  # in [0, 1]
+KERNEL_WEIGHTS = ("neighbourhood_weight", "size_weight", "attribute_weight")  # in [0, 1]
 # What local attention does not have.
 GLOBAL_ONLY = {
     "target": "adjacency",
@@ -124,16 +123,15 @@ class Config:
         Report D(T||S) + D(S||T).
     precision : {"float32", "float64"}
         Floating-point type of the training.
-    view_dimension : int
-        Dimension of the random projection of a node's attention (local attention).
-    bandwidth : float
-        Width c of the Gaussian kernel between node views (local attention).
-    divergence_weight : float
-        Weight of the divergences in the kernel, in [0, 1]; node views have the rest (local
+    neighbourhood_weight : float
+        Weight of common neighbourhoods in the kernel, in [0, 1]; node views have the rest (local
         attention).
+    size_weight : float
+        Weight of the difference in size in the kernel, in [0, 1]; 0: graphs of different size are
+        compared by what their nodes look like alone (local attention).
     attribute_weight : float
-        Weight of real attributes in the kernel, in [0, 1], where graphs have some; divergences and
-        node views share the rest (local attention).
+        Weight of real attributes in the kernel, in [0, 1], where graphs have some; views and
+        neighbourhoods share the rest (local attention).
     n_anchors : int
         Number of graphs of `fit` that the compact embedding is computed from (local attention).
 
@@ -171,9 +169,8 @@ class Config:
     baseline: str = "none"
     symmetric: bool = False
     precision: str = "float32"
-    view_dimension: int = 48
-    bandwidth: float = 0.05
-    divergence_weight: float = 0.5
+    neighbourhood_weight: float = 0.6
+    size_weight: float = 0.05
     attribute_weight: float = 0.5
     n_anchors: int = 2048
 

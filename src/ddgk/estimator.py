@@ -42,8 +42,8 @@ class DDGK(Transformer):
 
     Parameters
     ----------
-    n_sources : int, default=16
-        Number of source graphs. More sources cost proportionally more time; beyond 16 they bring
+    n_sources : int, default=8
+        Number of source graphs. More sources cost proportionally more time; beyond 8 they bring
         little.
     n_features : int or None, default=1024
         Largest number of columns; there are never more than anchors. None keeps all. Not used by
@@ -104,7 +104,7 @@ class DDGK(Transformer):
 
     def __init__(
         self,
-        n_sources: int = 16,
+        n_sources: int = 8,
         n_features: int | None = 1024,
         *,
         sources: Any = "random",

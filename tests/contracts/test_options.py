@@ -44,9 +44,8 @@ OPTIONS = {
     "precision": ["float64"],
 }
 OF_LOCAL_ATTENTION = {
-    "view_dimension",
-    "bandwidth",
-    "divergence_weight",
+    "neighbourhood_weight",
+    "size_weight",
     "attribute_weight",
     "n_anchors",
 }

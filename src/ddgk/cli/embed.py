@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ddgk.graphs import Graph
 
 
-N_SOURCES, N_FEATURES = 16, 1024
+N_SOURCES, N_FEATURES = 8, 1024
 SHAPING = ("sources", "features", "preset", "settings", "seed")  # options that shape a new model
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.attribute_distance import node_points
-from ddgk.attributes import Attribute, NodeValues, Rows
+from ddgk.attributes import Attribute, AttributeRows, NodeValues
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
 from ddgk.encoder import Encoder, train_encoders
@@ -324,7 +324,7 @@ class LocalModel(Model):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Rows are float32."""
+        """AttributeRows are float32."""
         return np.dtype(np.float32)
 
     @property
@@ -536,6 +536,6 @@ def _adjacency(
     return Adjacency(starts, heads[order], None if weights is None else weights[order])
 
 
-def _observed(rows: Rows) -> Array:
+def _observed(rows: AttributeRows) -> Array:
     """Return values with NaN where one is missing."""
     return rows.values if rows.known is None else np.where(rows.known > 0, rows.values, np.nan)

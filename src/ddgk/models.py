@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from ddgk.attribute_distance import node_points
 from ddgk.attributes import Attribute, AttributeRows, NodeValues
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
+from ddgk.embedding.progress import Advance, ignore_progress
 from ddgk.encoder import Encoder, train_encoders
 from ddgk.engine import engine_name, make_engine
 from ddgk.engine.arrays import EncoderWeights, Source
@@ -171,6 +172,7 @@ def _check_shapes(weights: EncoderWeights, shape: tuple[int, int], members: Any)
 class GlobalModel(Model):
     """Global attention: a row is the divergences from all sources (the paper's Psi)."""
 
+    FIT_STEPS: ClassVar[int] = 2  # encoders, baselines
     baselines: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
     @classmethod
@@ -181,11 +183,13 @@ class GlobalModel(Model):
         config: Config,
         seed: int,
         execution: Execution,
+        advance: Advance = ignore_progress,
     ) -> GlobalModel:
         """Train an encoder per source, and the baselines."""
         blank = cls(config, encoding, (), seed, execution)
         scorer = blank._scorer(execution.n_threads)
         encoders = scorer.encode_sources(sources)
+        advance(1)
         return cls(config, encoding, tuple(encoders), seed, execution, scorer.baselines(encoders))
 
     @property
@@ -262,6 +266,7 @@ class GlobalModel(Model):
 class LocalModel(Model):
     """Local attention: a row is the compact embedding (`ddgk.features`)."""
 
+    FIT_STEPS: ClassVar[int] = 3  # encoders, attention of anchors, feature map
     features: CompactMap | None = None
 
     @classmethod
@@ -274,6 +279,7 @@ class LocalModel(Model):
         seed: int,
         execution: Execution,
         n_features: int | None,
+        advance: Advance = ignore_progress,
     ) -> LocalModel:
         """Train an encoder per source, then learn the feature map from anchors."""
         engine = make_engine(
@@ -285,11 +291,13 @@ class LocalModel(Model):
         )
         parts = [source_part(graph, encoding, seed) for graph in sources]
         encoders = train_encoders(parts, encoding, config, engine, seed)
+        advance(1)
         blank = cls(config, encoding, tuple(encoders), seed, execution)
         drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))[: config.n_anchors]
         anchors = [graphs[place] for place in np.sort(drawn)]
         targets = local_targets(anchors, encoding)
         outcome = blank._train(targets, execution.n_threads, labels_only=True)
+        advance(1)
         starts, points = targets.starts, node_points(targets)
         features = CompactMap.fit(
             describe_outcome(outcome, starts, points),

@@ -15,11 +15,17 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
 from ddgk.embedding.checks import IF_BUSY, check_choice, check_n_jobs, parse_memory
-from ddgk.embedding.embedder import Embedder
 from ddgk.embedding.progress import progress, tell
 from ddgk.embedding.targets import place_targets, with_model
-from ddgk.embedding.tiles import Report, Workplace, attempt_elsewhere
-from ddgk.embedding.workers import RETRIES, connected, in_threads, on_dask
+from ddgk.embedding.tiles import Embedder, in_threads
+from ddgk.embedding.workers import (
+    RETRIES,
+    Report,
+    Workplace,
+    attempt_elsewhere,
+    connected,
+    on_dask,
+)
 from ddgk.errors import BusyError, ClusterError, ModelFileError, RunError, TileError, shown
 from ddgk.graphs.graph import Graph
 from ddgk.store.files import TEMPORARY, Folder, LocalFolder, open_folder

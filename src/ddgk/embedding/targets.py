@@ -12,8 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ddgk.embedding.embedder import Embedder
-from ddgk.embedding.plan import plan_tiles
+from ddgk.embedding.tiles import Embedder, plan_tiles
 from ddgk.errors import GraphError, RunError, shown
 from ddgk.graphs.graph import Graph, describe
 from ddgk.store.files import Folder

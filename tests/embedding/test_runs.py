@@ -20,7 +20,7 @@ from ddgk.errors import (
 )
 from ddgk.graphs import Graph
 from ddgk.store import load_parts, open_run
-from ddgk.store.locks import WHOLE_RUN, Locks
+from ddgk.store.files import WHOLE_RUN, Locks
 from ddgk.store.run import begun_again
 from degrees import DegreeEmbedder
 from specimens import contents
@@ -286,11 +286,11 @@ def test_a_worker_elsewhere_opens_the_run_by_itself(example, embedder, finished,
 
 def test_no_files_stay_open(example, embedder, tmp_path):
     from ddgk.embedding import workers
-    from ddgk.store import locks
+    from ddgk.store import files
 
     workers._opened.clear()
     embed_into(tmp_path, embedder, example.graphs)
-    assert locks._handles == {}
+    assert files._handles == {}
     with Locks(open_run(tmp_path).folder) as held:
         assert held.take(WHOLE_RUN)
 

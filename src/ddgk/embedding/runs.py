@@ -28,15 +28,27 @@ from ddgk.embedding.workers import (
 )
 from ddgk.errors import BusyError, ClusterError, ModelFileError, RunError, TileError, shown
 from ddgk.graphs.graph import Graph
-from ddgk.store.files import TEMPORARY, Folder, LocalFolder, open_folder
-from ddgk.store.locks import NAME as LOCK
-from ddgk.store.locks import PLANNING, WHOLE_RUN, Locks
-from ddgk.store.manifest import NAME as MANIFEST
-from ddgk.store.manifest import Manifest, read_manifest
-from ddgk.store.models import KIND as MODEL_KIND
-from ddgk.store.models import MODEL, MOST_BYTES, model_from
+from ddgk.store.files import (
+    LOCK,
+    PLANNING,
+    TEMPORARY,
+    WHOLE_RUN,
+    Folder,
+    LocalFolder,
+    Locks,
+    open_folder,
+)
+from ddgk.store.manifest import MANIFEST, Manifest, read_manifest
 from ddgk.store.run import LOG, ROWS, Run
-from ddgk.store.sealed import pack, seal_json, unseal_json
+from ddgk.store.sealed import (
+    MODEL,
+    MODEL_KIND,
+    MOST_BYTES,
+    model_from,
+    pack,
+    seal_json,
+    unseal_json,
+)
 
 SETTINGS = "settings.json"  # what a model in the folder is, or is going to be, trained with
 MOST_FAILURES = 5  # tiles that fail for good before the others are not tried

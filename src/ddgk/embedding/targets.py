@@ -16,8 +16,7 @@ from ddgk.embedding.tiles import Embedder, plan_tiles
 from ddgk.errors import GraphError, RunError, shown
 from ddgk.graphs.graph import Graph, describe
 from ddgk.store.files import Folder
-from ddgk.store.manifest import NAME as MANIFEST
-from ddgk.store.manifest import Index, Manifest, TargetBatch, index_name
+from ddgk.store.manifest import MANIFEST, Index, Manifest, TargetBatch, index_name
 from ddgk.store.run import TARGETS, Run, file_name, pack_targets
 
 GRAPHS_AT_ONCE = 8192  # planned together

@@ -26,9 +26,9 @@ from ddgk.errors import (
     TileError,
     shown,
 )
-from ddgk.store.locks import FIRST_TILE, Locks
-from ddgk.store.models import MODEL, model_from
+from ddgk.store.files import FIRST_TILE, Locks
 from ddgk.store.run import LOG, ROWS, Run, file_name, open_run
+from ddgk.store.sealed import MODEL, model_from
 
 RETRIES = 2  # of a tile that failed
 CONNECTING = 15.0  # seconds to reach a scheduler

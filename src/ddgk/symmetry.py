@@ -10,7 +10,9 @@ The algorithm is partition refinement (1-dimensional Weisfeiler-Leman) in time t
 edges. Each round splits every class by the hashed multiset of (code, class) over the arcs of its
 nodes. Only nodes with an arc into a part that was split off in the round before are visited, and
 never because of the largest part: who sees none of the smaller parts sees the same as before. A
-path of n nodes takes n / 2 rounds, each of which visits a handful of nodes.
+path of n nodes takes n / 2 rounds, each of which visits a handful of nodes. Graphs of up to `SMALL`
+nodes are refined in numpy, all nodes in every round, with the same result: there is nothing to
+compile, which takes longer than most uses.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ Words = NDArray[np.uint64]
 
 # Two words: with 128 bits, a collision among a million nodes has a chance of about 1e-27.
 SALTS = np.array([0x243F6A8885A308D3, 0x13198A2E03707344], dtype=np.uint64)
+
+SMALL = 128  # nodes
 
 _scramble: Any = inner(scramble)
 
@@ -153,6 +157,8 @@ def make_network(n_nodes: int, tails: Integers, heads: Integers, codes: Integers
 
 def refined(colours: Integers, network: Network) -> Integers:
     """Return the classes of the coarsest equitable partition, numbered in order, (n,)."""
+    if len(colours) <= SMALL:
+        return _stable(np.unique(colours, return_inverse=True)[1].reshape(-1), network)
     cells = _refined_cells(colours, network, False)
     starts = cells[START, cells[OWNER, : len(colours)]]
     begins = np.zeros(len(starts), dtype=np.int64)
@@ -162,8 +168,47 @@ def refined(colours: Integers, network: Network) -> Integers:
 
 def ordered(colours: Integers, network: Network) -> Integers:
     """List nodes in the order of `canonical_order`, (n,)."""
+    if len(colours) <= SMALL:
+        return _small_order(refined(colours, network), network)
     cells = _refined_cells(colours, network, True)
     return np.asarray(cells[FIRST, cells[AT, : len(colours)]])
+
+
+def _stable(classes: Integers, network: Network) -> Integers:
+    """Split classes by the hashes of their nodes until none is split any more."""
+    first = network.starts[0, :-1]
+    has_arcs = first < network.starts[0, 1:]
+    seen = np.zeros((2, len(classes)), dtype=np.uint64)
+    while len(classes):
+        hashed = scramble(network.words + classes[network.ends[0]].astype(np.uint64))
+        if has_arcs.any():
+            seen[:, has_arcs] = np.add.reduceat(hashed, first[has_arcs], axis=1)
+        keys = np.stack([classes.astype(np.uint64), *seen])
+        order = np.lexsort(keys[::-1])
+        begins = (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0)
+        found = np.zeros_like(classes)
+        found[order[1:]] = np.cumsum(begins)
+        if found.max() == classes.max():
+            break
+        classes = found
+    return classes
+
+
+def _small_order(classes: Integers, network: Network) -> Integers:
+    """Give a node of the first shared class a class of its own, and so on; list the nodes."""
+    classes = classes.copy()
+    while len(shared := np.flatnonzero(np.bincount(classes) > 1)):
+        members = np.flatnonzero(classes == shared[0])
+        classes[classes > shared[0]] += 1
+        classes[members[1:]] += 1
+        found = _stable(classes, network)
+        if found.max() == classes.max():
+            # Nothing else was split: the nodes that are left are interchangeable.
+            classes[classes > shared[0] + 1] += len(members) - 2
+            classes[members[1:]] += np.arange(len(members) - 1)
+        else:
+            classes = found.copy()
+    return np.argsort(classes)
 
 
 def _refined_cells(colours: Integers, network: Network, discrete: bool) -> Integers:

@@ -32,7 +32,7 @@ LAYERS = [
     ["attributes", "embedding", "features", "index_file", "matching", "traits"],
     ["config"],
     ["plots", "targets", "transformer"],
-    ["encoder", "sources"],
+    ["encoder"],
     ["divergence"],
     ["models"],
     ["similarity"],

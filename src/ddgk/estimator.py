@@ -15,6 +15,7 @@ from ddgk.config import Config
 from ddgk.embedding import embed_graphs, embed_into, stored_settings, train_into
 from ddgk.embedding.checks import check_choice, check_count, check_n_jobs, parse_memory
 from ddgk.embedding.progress import PATIENCE, progress
+from ddgk.encoder import choose_sources
 from ddgk.engine import ENGINES
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation
@@ -23,7 +24,6 @@ from ddgk.graphs.convert import as_graph, as_graphs, stream_graphs
 from ddgk.graphs.graph import Graph
 from ddgk.models import Execution, GlobalModel, LocalModel, model_from_parts
 from ddgk.similarity import SimilarityExplanation, explain_pair
-from ddgk.sources import choose_sources
 from ddgk.store import Run, load_model, save_parts
 from ddgk.targets import Encoding
 from ddgk.transformer import Transformer, as_config, draw_seed

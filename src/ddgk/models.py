@@ -21,7 +21,7 @@ from ddgk.attributes import Attribute, AttributeRows, NodeValues
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
 from ddgk.embedding.progress import Advance, ignore_progress
-from ddgk.encoder import Encoder, train_encoders
+from ddgk.encoder import Encoder, source_part, train_encoders
 from ddgk.engine import engine_name, make_engine
 from ddgk.engine.arrays import EncoderWeights, Source
 from ddgk.engine.initialisation import uniform
@@ -42,7 +42,6 @@ from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation
 from ddgk.features import CompactMap, Description, anchor_views, describe_outcome
 from ddgk.graphs.graph import Graph, at_position
-from ddgk.sources import source_part
 from ddgk.store import graphs_from_tensors, graphs_to_tensors
 from ddgk.targets import Encoding
 

@@ -17,9 +17,9 @@ from ddgk.symmetry import (
     block_sums,
     canonical_order,
     equitable_partition,
-    make_network,
     ordered,
     refined,
+    sort_arcs,
 )
 from specimens import SYMMETRIC, graph_of, random_graph, shuffled
 
@@ -157,7 +157,7 @@ def test_the_kernel_is_bitwise_identical_to_plain_refinement(name, kinds, monkey
     rng = np.random.default_rng(kinds)
     arcs = arcs_of(graph, rng.integers(0, kinds, graph.n_edges))
     colours = rng.integers(0, kinds, graph.n_nodes)
-    network = make_network(graph.n_nodes, arcs.tails, arcs.heads, arcs.codes)
+    network = sort_arcs(graph.n_nodes, arcs)
     found = []
     for small in (0, graph.n_nodes):
         monkeypatch.setattr("ddgk.symmetry.SMALL", small)

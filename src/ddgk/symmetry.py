@@ -98,7 +98,7 @@ def equitable_partition(colours: Integers, arcs: Arcs) -> Partition:
 
     colours: (n_nodes,) whole numbers that do not depend on the numbering of the nodes.
     """
-    return Partition(refined(colours, _network(colours, arcs)))
+    return Partition(refined(colours, sort_arcs(len(colours), arcs)))
 
 
 def canonical_order(colours: Integers, arcs: Arcs) -> Integers:
@@ -110,7 +110,7 @@ def canonical_order(colours: Integers, arcs: Arcs) -> Integers:
 
     Returns (n_nodes,): the node that comes first, second, ...
     """
-    return ordered(colours, _network(colours, arcs))
+    return ordered(colours, sort_arcs(len(colours), arcs))
 
 
 def block_sums(values: NDArray[np.float64], partition: Partition) -> NDArray[np.float64]:
@@ -125,11 +125,7 @@ def block_sums(values: NDArray[np.float64], partition: Partition) -> NDArray[np.
     return np.stack(sums, axis=1)
 
 
-def _network(colours: Integers, arcs: Arcs) -> Network:
-    return make_network(len(colours), arcs.tails, arcs.heads, arcs.codes)
-
-
-class Network(NamedTuple):
+class SortedArcs(NamedTuple):
     """Arcs sorted by their tails (row 0) and by their heads (row 1).
 
     starts: (2, n + 1). ends: (2, n_arcs): the arcs of node i lead to
@@ -142,9 +138,10 @@ class Network(NamedTuple):
     words: Words
 
 
-def make_network(n_nodes: int, tails: Integers, heads: Integers, codes: Integers) -> Network:
+def sort_arcs(n_nodes: int, arcs: Arcs) -> SortedArcs:
     """Sort coded arcs by their tails and by their heads."""
-    known, kinds = np.unique(codes, return_inverse=True)
+    tails, heads = arcs.tails, arcs.heads
+    known, kinds = np.unique(arcs.codes, return_inverse=True)
     words = np.stack([scramble(known.astype(np.uint64) ^ salt) for salt in SALTS])
     small = np.min_scalar_type(n_nodes)  # 16 bits are sorted without comparisons
     by_tail, by_head = (np.argsort(key.astype(small), kind="stable") for key in (tails, heads))
@@ -152,35 +149,35 @@ def make_network(n_nodes: int, tails: Integers, heads: Integers, codes: Integers
     for row, key in enumerate((tails, heads)):
         np.cumsum(np.bincount(key, minlength=n_nodes), out=starts[row, 1:])
     ends = np.stack([heads[by_tail], tails[by_head]]).astype(np.int64, copy=False)
-    return Network(starts, ends, words[:, kinds.reshape(-1)[by_tail]].copy())
+    return SortedArcs(starts, ends, words[:, kinds.reshape(-1)[by_tail]].copy())
 
 
-def refined(colours: Integers, network: Network) -> Integers:
+def refined(colours: Integers, arcs: SortedArcs) -> Integers:
     """Return the classes of the coarsest equitable partition, numbered in order, (n,)."""
     if len(colours) <= SMALL:
-        return _stable(np.unique(colours, return_inverse=True)[1].reshape(-1), network)
-    cells = _refined_cells(colours, network, False)
+        return _stable(np.unique(colours, return_inverse=True)[1].reshape(-1), arcs)
+    cells = _refined_cells(colours, arcs, False)
     starts = cells[START, cells[OWNER, : len(colours)]]
     begins = np.zeros(len(starts), dtype=np.int64)
     begins[starts] = 1
     return np.asarray((np.cumsum(begins) - 1)[starts], dtype=np.int64)
 
 
-def ordered(colours: Integers, network: Network) -> Integers:
+def ordered(colours: Integers, arcs: SortedArcs) -> Integers:
     """List nodes in the order of `canonical_order`, (n,)."""
     if len(colours) <= SMALL:
-        return _small_order(refined(colours, network), network)
-    cells = _refined_cells(colours, network, True)
+        return _small_order(refined(colours, arcs), arcs)
+    cells = _refined_cells(colours, arcs, True)
     return np.asarray(cells[FIRST, cells[AT, : len(colours)]])
 
 
-def _stable(classes: Integers, network: Network) -> Integers:
+def _stable(classes: Integers, arcs: SortedArcs) -> Integers:
     """Split classes by the hashes of their nodes until none is split any more."""
-    first = network.starts[0, :-1]
-    has_arcs = first < network.starts[0, 1:]
+    first = arcs.starts[0, :-1]
+    has_arcs = first < arcs.starts[0, 1:]
     seen = np.zeros((2, len(classes)), dtype=np.uint64)
     while len(classes):
-        hashed = scramble(network.words + classes[network.ends[0]].astype(np.uint64))
+        hashed = scramble(arcs.words + classes[arcs.ends[0]].astype(np.uint64))
         if has_arcs.any():
             seen[:, has_arcs] = np.add.reduceat(hashed, first[has_arcs], axis=1)
         keys = np.stack([classes.astype(np.uint64), *seen])
@@ -194,14 +191,14 @@ def _stable(classes: Integers, network: Network) -> Integers:
     return classes
 
 
-def _small_order(classes: Integers, network: Network) -> Integers:
+def _small_order(classes: Integers, arcs: SortedArcs) -> Integers:
     """Give a node of the first shared class a class of its own, and so on; list the nodes."""
     classes = classes.copy()
     while len(shared := np.flatnonzero(np.bincount(classes) > 1)):
         members = np.flatnonzero(classes == shared[0])
         classes[classes > shared[0]] += 1
         classes[members[1:]] += 1
-        found = _stable(classes, network)
+        found = _stable(classes, arcs)
         if found.max() == classes.max():
             # Nothing else was split: the nodes that are left are interchangeable.
             classes[classes > shared[0] + 1] += len(members) - 2
@@ -211,7 +208,7 @@ def _small_order(classes: Integers, network: Network) -> Integers:
     return np.argsort(classes)
 
 
-def _refined_cells(colours: Integers, network: Network, discrete: bool) -> Integers:
+def _refined_cells(colours: Integers, arcs: SortedArcs, discrete: bool) -> Integers:
     """Return the state of a refinement at its end."""
     n_nodes = len(colours)
     known, owner = np.unique(colours, return_inverse=True)
@@ -219,7 +216,7 @@ def _refined_cells(colours: Integers, network: Network, discrete: bool) -> Integ
     cells[OWNER, :n_nodes] = owner.reshape(-1)
     cells[COUNTS, :2] = len(known), 1
     seen = np.zeros((4, n_nodes), dtype=np.uint64)
-    _refine(cells, seen, network.starts, network.ends, network.words, n_nodes, discrete)
+    _refine(cells, seen, arcs.starts, arcs.ends, arcs.words, n_nodes, discrete)
     return cells
 
 

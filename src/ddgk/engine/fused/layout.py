@@ -1,4 +1,4 @@
-"""The flat arrays that kernels read and write, by name and shape, and the memory that holds them.
+"""The flat arrays that kernels read and write: names, shapes, memory, and how they are filled.
 
 "lanes" counts as LANES adjacent numbers. With eight pairs in the lanes, a row is one node of eight
 targets; with a single pair, a row is eight nodes of its target. Units are nodes here.
@@ -6,20 +6,27 @@ targets; with a single pair, a row is eight nodes of its target. Units are nodes
 All arrays that a group of pairs writes lie in two flat buffers, one after the other. A thread
 reuses its buffers for one group after another, so they stay in the cache, and Python, which only
 one thread can run at a time, passes two arrays in place of thirty.
+
+A target fills one lane of a group of eight, or all lanes with its own nodes when it is trained as a
+single pair. Entries that a target does not fill are 0, have weight 0, and add exact zeros.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from ddgk.engine.fused.compiling import compiled, inlined
+from ddgk.compiling import inlined, inner
+from ddgk.engine.arrays import EncodedGraph, EncoderWeights, PairTraining, Source
 from ddgk.engine.fused.lanes import LANES
 
 CACHE_LINE = 64  # bytes
+Labels = NDArray[np.int64]
 
 
 def aligned(*shape: int, precision: Any) -> NDArray[Any]:
@@ -59,7 +66,7 @@ class Sizes(NamedTuple):
     width: int  # h
     depth: int  # L
     n_factors: int  # K
-    n_reverse: int  # columns of the reverse attention: n_s, and 1 for r if it is free
+    n_reverse: int  # columns of the reverse attention (R^T | r): n_s + 1
     n_attributes: int
     block: int  # rows that pass through the encoder together
 
@@ -68,7 +75,6 @@ class Settings(NamedTuple):
     """What is trained, and how."""
 
     alone: bool  # a single pair, eight nodes in the lanes
-    tied: bool
     bends: bool  # tanh on the scores
     low_rank: bool  # F = (X_L | 1) in place of (Z | 1)
     trains_labels: bool  # some coefficient is not 0
@@ -116,13 +122,12 @@ class PackedLabels(NamedTuple):
 
 
 class Schedule(NamedTuple):
-    """What is recorded: shares[step, checkpoint] of the losses before each step."""
+    """What is recorded: the losses before some of the steps."""
 
     last: int
-    records: NDArray[np.bool_]  # (last + 1): whether any checkpoint needs the step
-    shares: NDArray[np.float64]  # (last + 1, n_checkpoints)
-    cost_shares: NDArray[np.float64]  # (last + 1): of the costs of entries; 0 without detail
-    detail: bool  # whether the costs of entries are wanted
+    checkpoints: NDArray[np.int64]  # (last + 1): which one a step is, or -1
+    n_checkpoints: int
+    detail: bool  # whether the costs of entries at the last step are wanted
 
 
 LINE = 16  # numbers: arrays start at a cache line, in float64 at every second one
@@ -135,7 +140,7 @@ class State(NamedTuple):
     attention: NDArray[Any]  # P
     scores_mean: NDArray[Any]
     scores_square: NDArray[Any]
-    reverse: NDArray[Any]  # (R^T | r), (rows, n_s + 1) lanes; tied: empty
+    reverse: NDArray[Any]  # (R^T | r), (rows, n_s + 1) lanes
     reverse_mean: NDArray[Any]
     reverse_square: NDArray[Any]
 
@@ -161,8 +166,8 @@ class Scratch(NamedTuple):
     numbers: NDArray[Any]  # M as numbers, (LANES rows, K); eight pairs: empty
     numbers_slopes: NDArray[Any]
     inputs_slopes: NDArray[Any]  # dL/dX_0, (rows, d) lanes
-    attention_slopes: NDArray[Any]  # dL/dP, (rows, n_s) lanes or a block: see `holds_slopes`
-    reverse_slopes: NDArray[Any]  # (rows, n_reverse) lanes; tied: empty
+    attention_slopes: NDArray[Any]  # dL/dP of a block, (block, n_s) lanes
+    reverse_slopes: NDArray[Any]  # (rows, n_reverse) lanes; empty unless low rank
     scores: NDArray[Any]  # Y of a block, (block, n_t) lanes
     sigmoids: NDArray[Any]  # S of a block
     matrix: NDArray[Any]  # B of a block; eight pairs: empty
@@ -188,22 +193,15 @@ class Workspace:
         return self.narrow, self.wide
 
 
-def holds_slopes(settings: Settings) -> bool:
-    """Return whether dL/dP of all rows is held at once, and not of a block."""
-    return settings.tied and not settings.low_rank
-
-
-def state_places(sizes: Sizes, settings: Settings) -> tuple[int, int]:
+def state_places(sizes: Sizes) -> tuple[int, int]:
     """Return the length of A and of each of the three arrays of the reverse attention."""
     scores = -(-sizes.rows * sizes.n_source * LANES // LINE) * LINE
-    if settings.tied:
-        return scores, 0
     return scores, -(-sizes.rows * sizes.n_reverse * LANES // LINE) * LINE
 
 
-def state_length(sizes: Sizes, settings: Settings) -> int:
+def state_length(sizes: Sizes) -> int:
     """Return how many numbers `make_state` takes."""
-    scores, reverse = state_places(sizes, settings)
+    scores, reverse = state_places(sizes)
     return 4 * scores + 3 * reverse
 
 
@@ -216,32 +214,23 @@ def findings_places(sizes: Sizes, n_checkpoints: int, detail: bool) -> tuple[int
     return costs, sums, step, step + n_terms * sizes.rows * LANES
 
 
-def length_needed(sizes: Sizes, settings: Settings, n_labels: tuple[int, int]) -> int:
+def length_needed(sizes: Sizes, n_labels: tuple[int, int]) -> int:
     """Return how many numbers `make_state` and `make_scratch` take at most."""
     wide = max(sizes.dimension, sizes.width) + 1
     by_block = 2 * (sizes.depth + 1) * wide + 2 * sizes.n_factors + 3 * sizes.n_nodes
     by_block += sum(n_labels) + sizes.n_source
-    by_row = 4 * sizes.n_factors + (0 if settings.tied else sizes.n_reverse) + sizes.dimension
-    if holds_slopes(settings):
-        by_row += sizes.n_source
+    by_row = 4 * sizes.n_factors + sizes.n_reverse + sizes.dimension
     lanes = sizes.block * by_block + sizes.rows * by_row
-    return state_length(sizes, settings) + LANES * lanes + 20 * LINE
+    return state_length(sizes) + LANES * lanes + 20 * LINE
 
 
 _state_places, _findings_places = inlined(state_places), inlined(findings_places)
-_holds_slopes = inlined(holds_slopes)
 
 
-@inlined
-def first_held(first: int, settings: Any) -> int:
-    """Return the first row that dL/dP holds while the block from row `first` on is trained."""
-    return 0 if _holds_slopes(settings) else first
-
-
-@compiled
-def make_state(narrow: Any, sizes: Any, settings: Any) -> Any:
+@inner
+def make_state(narrow: Any, sizes: Any) -> Any:
     """Return what trains, at the beginning of the buffer."""
-    scores, reverse = _state_places(sizes, settings)
+    scores, reverse = _state_places(sizes)
     at = 4 * scores
     return State(
         narrow[:scores],
@@ -254,7 +243,7 @@ def make_state(narrow: Any, sizes: Any, settings: Any) -> Any:
     )
 
 
-@compiled
+@inner
 def make_findings(wide: Any, sizes: Any, n_checkpoints: int, detail: bool) -> Any:
     """Return the results and memory for the terms of one step, all 0."""
     costs, sums, step, end = _findings_places(sizes, n_checkpoints, detail)
@@ -269,10 +258,10 @@ def _take(narrow: Any, at: int, n_lanes: int) -> Any:
     return narrow[at : at + size], at + -(-size // LINE) * LINE
 
 
-@compiled
+@inner
 def make_scratch(narrow: Any, sizes: Any, settings: Any, n_labels: Any) -> Any:
     """Return memory for one step, behind the state; n_labels: of the target and of the source."""
-    scores, reverse = _state_places(sizes, settings)
+    scores, reverse = _state_places(sizes)
     at = 4 * scores + 3 * reverse
     rows, known, block = sizes.rows, sizes.n_factors, sizes.block
     layers = (sizes.depth + 1) * block * (max(sizes.dimension, sizes.width) + 1)
@@ -287,10 +276,8 @@ def make_scratch(narrow: Any, sizes: Any, settings: Any, n_labels: Any) -> Any:
     numbers, at = _take(narrow, at, numbers_rows * known)
     numbers_slopes, at = _take(narrow, at, numbers_rows * known)
     inputs_slopes, at = _take(narrow, at, rows * sizes.dimension)
-    held = rows if _holds_slopes(settings) else block
-    attention_slopes, at = _take(narrow, at, held * sizes.n_source)
-    lifted = settings.low_rank and not settings.tied
-    reverse_slopes, at = _take(narrow, at, rows * sizes.n_reverse if lifted else 0)
+    attention_slopes, at = _take(narrow, at, block * sizes.n_source)
+    reverse_slopes, at = _take(narrow, at, rows * sizes.n_reverse if settings.low_rank else 0)
     found, at = _take(narrow, at, entries)
     sigmoids, at = _take(narrow, at, entries if sizes.n_attributes > 0 else 0)
     matrix, at = _take(narrow, at, entries if settings.alone else 0)
@@ -314,4 +301,194 @@ def make_scratch(narrow: Any, sizes: Any, settings: Any, n_labels: Any) -> Any:
         matrix,
         counts,
         labels,
+    )
+
+
+def pack_network(weights: EncoderWeights, precision: Any) -> NDArray[Any]:
+    """Return W_1, b_1, W_2, b_2, ... one after the other."""
+    parts = [np.asarray(part).reshape(-1) for layer in weights.hidden for part in layer]
+    return flat(np.concatenate([np.zeros(0), *parts]), precision)
+
+
+def pack_source(source: Source, labels: Sequence[Labels], precision: Any) -> PackedSource:
+    """Lay out an encoder; labels: those its nodes carry, per attribute."""
+    weight, bias = source.weights.output
+    lift = np.zeros((len(weight) + 1, len(bias) + 1))
+    lift[:-1, :-1], lift[-1, :-1], lift[-1, -1] = weight, bias, 1
+    carried = [q[:, columns] for q, columns in zip(source.attributes, labels, strict=True)]
+    matrix = np.hstack([np.zeros((len(source.weights.table), 0)), *carried])
+    return PackedSource(
+        table=flat(source.weights.table, precision),
+        network=pack_network(source.weights, precision),
+        output=flat(weight, precision),
+        output_bias=flat(bias, precision),
+        lift=flat(lift, precision),
+        by_label=compress(matrix.T, precision),
+        by_unit=compress(matrix, precision),
+    )
+
+
+def compress(matrix: Any, precision: Any) -> Compressed:
+    """Return the nonzero entries of a matrix row by row; of a sparse one the stored entries."""
+    if sparse.issparse(matrix):
+        rows = sparse.csr_array(matrix)
+        starts, places, values = rows.indptr, rows.indices, rows.data
+    else:
+        at, places = np.nonzero(matrix)
+        values = matrix[at, places]
+        starts = np.searchsorted(at, np.arange(len(matrix) + 1))
+    return Compressed(starts.astype(np.int64), places.astype(np.int64), flat(values, precision))
+
+
+def source_labels(source: Source) -> list[Labels]:
+    """Return the labels that nodes of a source carry, per attribute."""
+    return [np.flatnonzero(np.any(q != 0, axis=0)) for q in source.attributes]
+
+
+def target_labels(graph: EncodedGraph) -> list[Labels]:
+    """Return the labels that nodes of a target carry or have around them, per attribute."""
+    return [
+        np.flatnonzero(np.any(a.nodes != 0, axis=0) | np.any(a.neighbours != 0, axis=0))
+        for a in graph.attributes
+    ]
+
+
+def starts_of(widths: Any) -> NDArray[np.int64]:
+    """Return where the columns of each attribute start, and where the last ones end."""
+    return np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+
+
+def scales_of(graph: EncodedGraph, training: PairTraining) -> tuple[float, float]:
+    """Return the divisors of the structure loss and of the attribute losses."""
+    if training.reduction == "sum":
+        return 1.0, 1.0
+    count = float(graph.unit_weights.sum())
+    return count * float(graph.node_weights.sum()), count
+
+
+def in_rows(matrix: Any, precision: Any) -> NDArray[Any]:
+    """Put eight rows of a matrix into the lanes: (n, columns) -> (n / LANES, columns) lanes."""
+    values = np.asarray(matrix)
+    values = values[:, None] if values.ndim == 1 else values
+    n_rows = -(-len(values) // LANES)
+    result = aligned(n_rows, values.shape[1], LANES, precision=precision)
+    padded = np.zeros((n_rows * LANES, values.shape[1]))
+    padded[: len(values)] = values
+    shaped = padded.reshape(n_rows, LANES, values.shape[1]).swapaxes(1, 2)
+    result.reshape(n_rows, values.shape[1], LANES)[:] = shaped
+    return result
+
+
+def in_lanes(matrices: Sequence[Any], shape: tuple[int, ...], precision: Any) -> NDArray[Any]:
+    """Give every matrix a lane: matrices of at most that shape -> (*shape) lanes."""
+    result = aligned(*shape, LANES, precision=precision)
+    shaped = result.reshape(*shape, LANES)
+    for lane, matrix in enumerate(matrices):
+        corner: Any = (*(slice(size) for size in matrix.shape), lane)
+        shaped[corner] = matrix
+    return result
+
+
+def pack_alone(graph: EncodedGraph, training: PairTraining, precision: Any) -> PackedTarget:
+    """Lay out the target of a single pair."""
+    structure, label = scales_of(graph, training)
+    labels = target_labels(graph)
+    around = [a.neighbours[:, c] for a, c in zip(graph.attributes, labels, strict=True)]
+    nodes = [a.nodes[:, c] for a, c in zip(graph.attributes, labels, strict=True)]
+    weights, empty = graph.unit_weights, np.zeros((len(graph.unit_weights), 0))
+    weighted = graph.node_weights[:, None] * np.hstack([empty, *nodes])
+    return PackedTarget(
+        matrix=aligned(0, precision=precision),
+        entries=compress(graph.matrix, precision),
+        structure_factors=in_rows(weights / structure, precision),
+        label_factors=in_rows(weights / label, precision),
+        weights=in_rows(weights, precision),
+        column_weights=flat(np.repeat(graph.node_weights, LANES), precision),
+        scales=flat(np.repeat([structure, label], LANES), np.float64),
+        neighbours=in_rows(np.hstack([empty, *around]), precision),
+        nodes=aligned(0, precision=precision),
+        by_label=compress(weighted.T, precision),
+        by_node=compress(weighted, precision),
+        reverse_starts=starts_of([len(columns) for columns in labels]),
+    )
+
+
+def pack_side_by_side(
+    graphs: Sequence[EncodedGraph], training: PairTraining, precision: Any
+) -> PackedTarget:
+    """Lay out up to eight targets, each in a lane of its own."""
+    n_nodes = max(len(g.unit_weights) for g in graphs)
+    scales = np.array([scales_of(g, training) for g in graphs])
+    labels = [target_labels(g) for g in graphs]
+    widths = [max(len(own[a]) for own in labels) for a in range(len(graphs[0].attributes))]
+    starts = starts_of(widths)
+    around, nodes = (
+        aligned(n_nodes, int(starts[-1]), LANES, precision=precision) for _ in range(2)
+    )
+    shape = (-1, int(starts[-1]), LANES)
+    for lane, (graph, own) in enumerate(zip(graphs, labels, strict=True)):
+        for attribute, start, columns in zip(graph.attributes, starts[:-1], own, strict=True):
+            taken = (slice(len(graph.unit_weights)), slice(start, start + len(columns)), lane)
+            around.reshape(shape)[taken] = attribute.neighbours[:, columns]
+            nodes.reshape(shape)[taken] = graph.node_weights[:, None] * attribute.nodes[:, columns]
+    all_scales = np.ones((2, LANES))
+    all_scales[:, : len(graphs)] = scales.T
+
+    def by_node(vectors: Sequence[Any]) -> NDArray[Any]:
+        return in_lanes(vectors, (n_nodes,), precision)
+
+    weights = [g.unit_weights for g in graphs]
+    nothing = compress(np.zeros((0, 0)), precision)
+    return PackedTarget(
+        matrix=in_lanes([g.dense_matrix() for g in graphs], (n_nodes, n_nodes), precision),
+        entries=nothing,
+        structure_factors=by_node([w / s for w, (s, _) in zip(weights, scales, strict=True)]),
+        label_factors=by_node([w / s for w, (_, s) in zip(weights, scales, strict=True)]),
+        weights=by_node(weights),
+        column_weights=by_node([g.node_weights for g in graphs]),
+        scales=flat(all_scales, np.float64),
+        neighbours=around,
+        nodes=nodes,
+        by_label=nothing,
+        by_node=nothing,
+        reverse_starts=starts,
+    )
+
+
+def pack_units(graphs: Sequence[EncodedGraph], alone: bool, precision: Any) -> NDArray[Any]:
+    """Lay out Q_u of all attributes, (rows, all labels, LANES)."""
+    given = [
+        np.hstack([np.zeros((len(g.unit_weights), 0)), *(a.units for a in g.attributes)])
+        for g in graphs
+    ]
+    if alone:
+        shape = (-(-len(given[0]) // LANES), given[0].shape[1])
+        return in_rows(given[0], precision).reshape(*shape, LANES)
+    shape = (max(map(len, given)), given[0].shape[1])
+    return in_lanes(given, shape, precision).reshape(*shape, LANES)
+
+
+def pack_labels(
+    units: NDArray[Any], widths: NDArray[np.int64], labels: Sequence[Labels], training: PairTraining
+) -> PackedLabels:
+    """Split what targets carry into labels of the source and the mass on all others.
+
+    units: as `pack_units` returns it; widths: k of each attribute; labels: of the source.
+    """
+    begin = starts_of(widths)
+    columns = [start + own for start, own in zip(begin[:-1], labels, strict=True)]
+    carried = units[:, np.concatenate([np.zeros(0, dtype=np.int64), *columns])]
+    lacking = aligned(len(units), len(widths), LANES, precision=units.dtype)
+    for place, (own, start, width) in enumerate(zip(columns, begin[:-1], widths, strict=True)):
+        others = np.ones(width, dtype=bool)
+        others[own - start] = False
+        lacking.reshape(len(units), -1, LANES)[:, place] = units[:, start : start + width][
+            :, others
+        ].sum(axis=1)
+    return PackedLabels(
+        observed=flat(carried, units.dtype),
+        missing=lacking,
+        attention_starts=starts_of([len(own) for own in labels]),
+        widths=widths,
+        coefficients=np.array(training.coefficients[: len(widths)], dtype=np.float64),
     )

@@ -260,51 +260,41 @@ def relayout(lanes: Any, numbers: Any, n_rows: int, n_columns: int, back: bool) 
 
 
 @inner
-def lift_rows(first: int, last: int, sizes: Any, source: Any, reverse: Any, lanes: Any) -> None:
-    """M of some rows: their reverse attention times lift^T."""
-    known, n_reverse = sizes.n_factors, sizes.n_reverse
-    given = view(reverse, first * n_reverse * LANES, n_reverse * LANES, LANES)
-    out = view(lanes, first * known * LANES, known * LANES, LANES)
-    lift = view(source.lift, 0, 1, n_reverse)
-    multiply_shared(given, lift, out, last - first, n_reverse, known, False)
-
-
-@inner
-def lift_rows_back(first: int, last: int, sizes: Any, source: Any, lanes: Any, out: Any) -> None:
-    """Gradient of the reverse attention of some rows."""
-    known, n_reverse = sizes.n_factors, sizes.n_reverse
-    given = view(lanes, first * known * LANES, known * LANES, LANES)
-    lifted = view(out, first * n_reverse * LANES, n_reverse * LANES, LANES)
-    lift = view(source.lift, 0, n_reverse, 1)
-    multiply_shared(given, lift, lifted, last - first, known, n_reverse, False)
-
-
-@inner
 def find_nodes(
-    sizes: Any, settings: Any, source: Any, reverse: Any, lanes: Any, scratch: Any
+    sizes: Any, settings: Any, lift: Any, reverse: Any, lanes: Any, numbers: Any
 ) -> None:
-    """Compute M of every node, as numbers for a single pair.
+    """Compute M of every node, where it has low rank M = (R^T | r) lift^T.
 
-    reverse: (R^T | r); lanes: where it is lifted to, or the same array.
+    reverse: (R^T | r); lanes: M, or the same array where it is not lifted; numbers: M as numbers,
+    for a single pair.
     """
+    known, n_reverse = sizes.n_factors, sizes.n_reverse
     if settings.low_rank:
+        factor = view(lift, 0, 1, n_reverse)
         for first in range(0, sizes.rows, sizes.block):
-            lift_rows(first, min(first + sizes.block, sizes.rows), sizes, source, reverse, lanes)
+            n_rows = min(sizes.block, sizes.rows - first)
+            given = view(reverse, first * n_reverse * LANES, n_reverse * LANES, LANES)
+            out = view(lanes, first * known * LANES, known * LANES, LANES)
+            multiply_shared(given, factor, out, n_rows, n_reverse, known, False)
     if settings.alone:
-        relayout(lanes, scratch.numbers, sizes.rows, sizes.n_factors, False)
+        relayout(lanes, numbers, sizes.rows, known, False)
 
 
 @inner
 def find_nodes_back(
-    sizes: Any, settings: Any, source: Any, scratch: Any, lanes: Any, out: Any
+    sizes: Any, settings: Any, lift: Any, numbers: Any, lanes: Any, out: Any
 ) -> None:
     """Take dL/dM back to the gradient of the reverse attention.
 
-    lanes: dL/dM in lanes; out: (rows, n_reverse) lanes, the same array where M is not lifted.
+    numbers, lanes: dL/dM; out: (rows, n_reverse) lanes, the same array where M is not lifted.
     """
+    known, n_reverse = sizes.n_factors, sizes.n_reverse
     if settings.alone:
-        relayout(lanes, scratch.numbers_slopes, sizes.rows, sizes.n_factors, True)
+        relayout(lanes, numbers, sizes.rows, known, True)
     if settings.low_rank:
+        factor = view(lift, 0, n_reverse, 1)
         for first in range(0, sizes.rows, sizes.block):
-            last = min(first + sizes.block, sizes.rows)
-            lift_rows_back(first, last, sizes, source, lanes, out)
+            n_rows = min(sizes.block, sizes.rows - first)
+            given = view(lanes, first * known * LANES, known * LANES, LANES)
+            lowered = view(out, first * n_reverse * LANES, n_reverse * LANES, LANES)
+            multiply_shared(given, factor, lowered, n_rows, known, n_reverse, False)

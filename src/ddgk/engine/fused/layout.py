@@ -14,6 +14,7 @@ single pair. Entries that a target does not fill are 0, have weight 0, and add e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -21,12 +22,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.compiling import inlined, inner
+from ddgk.compiling import inner
 from ddgk.engine.arrays import EncodedGraph, EncoderWeights, PairTraining, Source
 from ddgk.engine.fused.lanes import LANES
 
 CACHE_LINE = 64  # bytes
-Labels = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
 
 def aligned(*shape: int, precision: Any) -> NDArray[Any]:
@@ -121,6 +122,16 @@ class PackedLabels(NamedTuple):
     coefficients: NDArray[np.float64]  # c_f
 
 
+class Packed(NamedTuple):
+    """All that a group of pairs reads."""
+
+    sizes: Sizes
+    settings: Settings
+    source: PackedSource
+    target: PackedTarget
+    labels: PackedLabels
+
+
 class Schedule(NamedTuple):
     """What is recorded: the losses before some of the steps."""
 
@@ -175,6 +186,14 @@ class Scratch(NamedTuple):
     labels: NDArray[Any]  # P Q_u, (block, labels of the source) lanes
 
 
+class Memory(NamedTuple):
+    """All that a group of pairs writes."""
+
+    state: State
+    scratch: Scratch
+    findings: Findings
+
+
 class Workspace:
     """The two buffers of a thread: one of the chosen precision, one of float64."""
 
@@ -193,114 +212,92 @@ class Workspace:
         return self.narrow, self.wide
 
 
-def state_places(sizes: Sizes) -> tuple[int, int]:
-    """Return the length of A and of each of the three arrays of the reverse attention."""
-    scores = -(-sizes.rows * sizes.n_source * LANES // LINE) * LINE
-    return scores, -(-sizes.rows * sizes.n_reverse * LANES // LINE) * LINE
+@lru_cache(4096)
+def memory_places(sizes: Sizes, settings: Settings, n_labels: tuple[int, int]) -> Integers:
+    """Return where the arrays of `State` and `Scratch` begin in the buffer, and the end.
+
+    n_labels: of the target and of the source.
+    """
+    rows, known, block, n_source = sizes.rows, sizes.n_factors, sizes.block, sizes.n_source
+    layers = (sizes.depth + 1) * block * (max(sizes.dimension, sizes.width) + 1)
+    predictions, factors = 0 if settings.low_rank else block * known, rows * known
+    entries = block * sizes.n_nodes
+    lanes = {
+        "hidden": layers,
+        "hidden_slopes": layers,
+        "predicted": predictions,
+        "predicted_slopes": predictions,
+        "nodes": factors if settings.low_rank else 0,
+        "nodes_slopes": factors,
+        "numbers": factors if settings.alone else 0,
+        "numbers_slopes": factors if settings.alone else 0,
+        "inputs_slopes": rows * sizes.dimension,
+        "attention_slopes": block * n_source,
+        "reverse_slopes": rows * sizes.n_reverse if settings.low_rank else 0,
+        "scores": entries,
+        "sigmoids": entries if sizes.n_attributes else 0,
+        "matrix": entries if settings.alone else 0,
+        "counts": block * n_labels[0],
+        "labels": block * n_labels[1],
+    }
+    state = 4 * [rows * n_source] + 3 * [rows * sizes.n_reverse]
+    lengths = np.array([*state, *(lanes[name] for name in Scratch._fields)], dtype=np.int64)
+    return starts_of(-(-lengths * LANES // LINE) * LINE)
 
 
-def state_length(sizes: Sizes) -> int:
-    """Return how many numbers `make_state` takes."""
-    scores, reverse = state_places(sizes)
-    return 4 * scores + 3 * reverse
-
-
-def findings_places(sizes: Sizes, n_checkpoints: int, detail: bool) -> tuple[int, int, int, int]:
-    """Return where costs, sums and the terms of one step begin, and the end."""
+def findings_places(sizes: Sizes, schedule: Schedule) -> Integers:
+    """Return where the arrays of `Findings` begin, and where the last ends."""
     n_terms = 2 + 2 * sizes.n_attributes
-    costs = n_checkpoints * n_terms * sizes.rows * LANES
-    sums = costs + (2 * sizes.rows * sizes.n_nodes * LANES if detail else 0)
-    step = sums + n_checkpoints * n_terms * LANES
-    return costs, sums, step, step + n_terms * sizes.rows * LANES
-
-
-def length_needed(sizes: Sizes, n_labels: tuple[int, int]) -> int:
-    """Return how many numbers `make_state` and `make_scratch` take at most."""
-    wide = max(sizes.dimension, sizes.width) + 1
-    by_block = 2 * (sizes.depth + 1) * wide + 2 * sizes.n_factors + 3 * sizes.n_nodes
-    by_block += sum(n_labels) + sizes.n_source
-    by_row = 4 * sizes.n_factors + sizes.n_reverse + sizes.dimension
-    lanes = sizes.block * by_block + sizes.rows * by_row
-    return state_length(sizes) + LANES * lanes + 20 * LINE
-
-
-_state_places, _findings_places = inlined(state_places), inlined(findings_places)
+    terms, costs = n_terms * sizes.rows, 2 * sizes.rows * sizes.n_nodes * schedule.detail
+    lengths = [schedule.n_checkpoints * terms, costs, schedule.n_checkpoints * n_terms, terms]
+    return starts_of(np.array(lengths) * LANES)
 
 
 @inner
-def make_state(narrow: Any, sizes: Any) -> Any:
-    """Return what trains, at the beginning of the buffer."""
-    scores, reverse = _state_places(sizes)
-    at = 4 * scores
+def make_state(narrow: Any, at: Any) -> Any:
+    """Return what trains, at the beginning of the buffer; at: see `memory_places`."""
     return State(
-        narrow[:scores],
-        narrow[scores : 2 * scores],
-        narrow[2 * scores : 3 * scores],
-        narrow[3 * scores : at],
-        narrow[at : at + reverse],
-        narrow[at + reverse : at + 2 * reverse],
-        narrow[at + 2 * reverse : at + 3 * reverse],
+        narrow[at[0] : at[1]],
+        narrow[at[1] : at[2]],
+        narrow[at[2] : at[3]],
+        narrow[at[3] : at[4]],
+        narrow[at[4] : at[5]],
+        narrow[at[5] : at[6]],
+        narrow[at[6] : at[7]],
     )
 
 
 @inner
-def make_findings(wide: Any, sizes: Any, n_checkpoints: int, detail: bool) -> Any:
-    """Return the results and memory for the terms of one step, all 0."""
-    costs, sums, step, end = _findings_places(sizes, n_checkpoints, detail)
-    wide[:end] = 0
-    return Findings(wide[:costs], wide[costs:sums], wide[sums:step], wide[step:end])
-
-
-@inlined
-def _take(narrow: Any, at: int, n_lanes: int) -> Any:
-    """Return a part of the buffer, and where the next one may begin."""
-    size = n_lanes * LANES
-    return narrow[at : at + size], at + -(-size // LINE) * LINE
+def make_scratch(narrow: Any, at: Any) -> Any:
+    """Return memory for one step, behind the state; at: see `memory_places`."""
+    matrix = narrow[at[20] : at[21]]
+    matrix[:] = 0  # entries are placed there and cleared again
+    return Scratch(
+        narrow[at[7] : at[8]],
+        narrow[at[8] : at[9]],
+        narrow[at[9] : at[10]],
+        narrow[at[10] : at[11]],
+        narrow[at[11] : at[12]],
+        narrow[at[12] : at[13]],
+        narrow[at[13] : at[14]],
+        narrow[at[14] : at[15]],
+        narrow[at[15] : at[16]],
+        narrow[at[16] : at[17]],
+        narrow[at[17] : at[18]],
+        narrow[at[18] : at[19]],
+        narrow[at[19] : at[20]],
+        matrix,
+        narrow[at[21] : at[22]],
+        narrow[at[22] : at[23]],
+    )
 
 
 @inner
-def make_scratch(narrow: Any, sizes: Any, settings: Any, n_labels: Any) -> Any:
-    """Return memory for one step, behind the state; n_labels: of the target and of the source."""
-    scores, reverse = _state_places(sizes)
-    at = 4 * scores + 3 * reverse
-    rows, known, block = sizes.rows, sizes.n_factors, sizes.block
-    layers = (sizes.depth + 1) * block * (max(sizes.dimension, sizes.width) + 1)
-    entries, predictions = block * sizes.n_nodes, 0 if settings.low_rank else block * known
-    numbers_rows = rows if settings.alone else 0
-    hidden, at = _take(narrow, at, layers)
-    hidden_slopes, at = _take(narrow, at, layers)
-    predicted, at = _take(narrow, at, predictions)
-    predicted_slopes, at = _take(narrow, at, predictions)
-    nodes, at = _take(narrow, at, rows * known if settings.low_rank else 0)
-    nodes_slopes, at = _take(narrow, at, rows * known)
-    numbers, at = _take(narrow, at, numbers_rows * known)
-    numbers_slopes, at = _take(narrow, at, numbers_rows * known)
-    inputs_slopes, at = _take(narrow, at, rows * sizes.dimension)
-    attention_slopes, at = _take(narrow, at, block * sizes.n_source)
-    reverse_slopes, at = _take(narrow, at, rows * sizes.n_reverse if settings.low_rank else 0)
-    found, at = _take(narrow, at, entries)
-    sigmoids, at = _take(narrow, at, entries if sizes.n_attributes > 0 else 0)
-    matrix, at = _take(narrow, at, entries if settings.alone else 0)
-    matrix[:] = 0  # entries are placed there and cleared again
-    counts, at = _take(narrow, at, block * n_labels[0])
-    labels, at = _take(narrow, at, block * n_labels[1])
-    return Scratch(
-        hidden,
-        hidden_slopes,
-        predicted,
-        predicted_slopes,
-        nodes,
-        nodes_slopes,
-        numbers,
-        numbers_slopes,
-        inputs_slopes,
-        attention_slopes,
-        reverse_slopes,
-        found,
-        sigmoids,
-        matrix,
-        counts,
-        labels,
+def make_findings(wide: Any, at: Any) -> Any:
+    """Return the results and memory for the terms of one step, all 0."""
+    wide[: at[4]] = 0
+    return Findings(
+        wide[at[0] : at[1]], wide[at[1] : at[2]], wide[at[2] : at[3]], wide[at[3] : at[4]]
     )
 
 
@@ -310,7 +307,7 @@ def pack_network(weights: EncoderWeights, precision: Any) -> NDArray[Any]:
     return flat(np.concatenate([np.zeros(0), *parts]), precision)
 
 
-def pack_source(source: Source, labels: Sequence[Labels], precision: Any) -> PackedSource:
+def pack_source(source: Source, labels: Sequence[Integers], precision: Any) -> PackedSource:
     """Lay out an encoder; labels: those its nodes carry, per attribute."""
     weight, bias = source.weights.output
     lift = np.zeros((len(weight) + 1, len(bias) + 1))
@@ -340,12 +337,12 @@ def compress(matrix: Any, precision: Any) -> Compressed:
     return Compressed(starts.astype(np.int64), places.astype(np.int64), flat(values, precision))
 
 
-def source_labels(source: Source) -> list[Labels]:
+def source_labels(source: Source) -> list[Integers]:
     """Return the labels that nodes of a source carry, per attribute."""
     return [np.flatnonzero(np.any(q != 0, axis=0)) for q in source.attributes]
 
 
-def target_labels(graph: EncodedGraph) -> list[Labels]:
+def target_labels(graph: EncodedGraph) -> list[Integers]:
     """Return the labels that nodes of a target carry or have around them, per attribute."""
     return [
         np.flatnonzero(np.any(a.nodes != 0, axis=0) | np.any(a.neighbours != 0, axis=0))
@@ -469,7 +466,10 @@ def pack_units(graphs: Sequence[EncodedGraph], alone: bool, precision: Any) -> N
 
 
 def pack_labels(
-    units: NDArray[Any], widths: NDArray[np.int64], labels: Sequence[Labels], training: PairTraining
+    units: NDArray[Any],
+    widths: NDArray[np.int64],
+    labels: Sequence[Integers],
+    training: PairTraining,
 ) -> PackedLabels:
     """Split what targets carry into labels of the source and the mass on all others.
 

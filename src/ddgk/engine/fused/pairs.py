@@ -44,7 +44,7 @@ from ddgk.engine.fused.layers import (
     train_attention,
     train_reverse,
 )
-from ddgk.engine.fused.layout import make_findings, make_scratch, make_state
+from ddgk.engine.fused.layout import Memory, make_findings, make_scratch, make_state
 from ddgk.engine.fused.products import (
     multiply,
     multiply_bent,
@@ -117,21 +117,13 @@ def encode_rows_back(
 
 
 @inner
-def label_slopes(
-    first: int,
-    last: int,
-    sizes: Any,
-    settings: Any,
-    target: Any,
-    labels: Any,
-    scratch: Any,
-    terms: Any,
-    records: bool,
-) -> None:
+def label_slopes(first: int, last: int, packed: Any, memory: Any, records: bool) -> None:
     """S = s(Y) and dL/dS of the reverse terms, which replaces Y; their costs, if wanted.
 
     inferred = rownorm(S C),  C weighted by how many nodes a column stands for
     """
+    sizes, settings, _, target, labels = packed
+    scratch, terms = memory.scratch, memory.findings.step
     n_rows, n_nodes = last - first, sizes.n_nodes
     predict(scratch.scores, scratch.sigmoids, n_rows * n_nodes)
     n_labels = target.reverse_starts[-1]
@@ -170,23 +162,14 @@ def place_of_factors(sizes: Any, settings: Any) -> Any:
 
 @inner
 def reconstruct_rows(
-    first: int,
-    last: int,
-    sizes: Any,
-    settings: Any,
-    source: Any,
-    target: Any,
-    labels: Any,
-    state: Any,
-    scratch: Any,
-    nodes: Any,
-    record: Any,
-    findings: Any,
+    first: int, last: int, packed: Any, memory: Any, nodes: Any, record: Any
 ) -> None:
     """Take the units of some rows forward to Y, record their costs, take the gradient back.
 
     nodes: (M, dL/dM, added to). record: (records losses, records costs of entries, trains).
     """
+    sizes, settings, source, target, _ = packed
+    state, scratch, findings = memory
     records, details, trains = record
     n_rows, n_nodes, known = last - first, sizes.n_nodes, sizes.n_factors
     encode_rows(first, last, sizes, settings, source, state.attention, scratch)
@@ -212,7 +195,7 @@ def reconstruct_rows(
         costs = (findings.costs, details)
         record_costs(slopes, matrix, matrix_at, columns, where, terms, costs)
     if sizes.n_attributes > 0 and (records or settings.trains_labels):
-        label_slopes(first, last, sizes, settings, target, labels, scratch, findings.step, records)
+        label_slopes(first, last, packed, memory, records)
         labelled_slopes(
             scratch.sigmoids, slopes, matrix, matrix_at, factors, columns, rows, n_nodes
         )
@@ -229,24 +212,13 @@ def reconstruct_rows(
 
 
 @inner
-def train_rows(
-    first: int,
-    last: int,
-    sizes: Any,
-    settings: Any,
-    source: Any,
-    target: Any,
-    labels: Any,
-    state: Any,
-    scratch: Any,
-    terms: Any,
-    record: Any,
-    pace: Any,
-) -> None:
+def train_rows(first: int, last: int, packed: Any, memory: Any, record: Any, pace: Any) -> None:
     """Record the attention terms of some rows, take a step of A, and update P.
 
     dL/dP = dL/dX_0 E^T + the attention terms'.
     """
+    sizes, settings, source, target, labels = packed
+    state, scratch, findings = memory
     records, _, trains = record
     n_rows, n_columns, dimension = last - first, sizes.n_source, sizes.dimension
     if trains:
@@ -260,7 +232,7 @@ def train_rows(
         attributes = (labels.attention_starts, labels.widths, labels.coefficients)
         step = sizes.rows * LANES
         how = (settings.smoothing, False, records)
-        costs = (terms, 2 * step, 2 * step, target.scales)
+        costs = (findings.step, 2 * step, 2 * step, target.scales)
         rows, factors = (first, last), target.label_factors
         compare_labels(labels.observed, scratch.labels, attributes, rows, factors, how, costs)
         if trains:
@@ -282,90 +254,51 @@ def weigh_terms(terms: Any, weights: Any, sums: Any, n_rows: int) -> None:
     for c in range(len(sums) // LANES):
         total = fill(terms, 0.0)
         for i in range(n_rows):
-            total = fma(
-                take(terms, (c * n_rows + i) * LANES),
-                widen(take(weights, i * LANES)),
-                total,
-            )
+            weight = widen(take(weights, i * LANES))
+            total = fma(take(terms, (c * n_rows + i) * LANES), weight, total)
         store(sums, c * LANES, total)
 
 
 @lean
-def train_group(
-    sizes: Any,
-    settings: Any,
-    source: Any,
-    target: Any,
-    labels: Any,
-    schedule: Any,
-    narrow: Any,
-    wide: Any,
-) -> None:
+def train_group(packed: Any, schedule: Any, places: Any, buffers: Any) -> None:
     """Train a group of pairs to the last checkpoint.
 
-    narrow: begins with the state, the initial A and R^T, else zeros; wide: receives the findings.
+    places: where arrays begin in the two buffers. buffers: the first begins with the state, which
+    is the initial A and R^T, else zeros; the second receives the findings.
     """
-    rows, n_checkpoints = sizes.rows, schedule.n_checkpoints
-    state = make_state(narrow, sizes)
-    n_labels = (target.reverse_starts[-1], labels.attention_starts[-1])
-    scratch = make_scratch(narrow, sizes, settings, n_labels)
-    findings = make_findings(wide, sizes, n_checkpoints, schedule.detail)
-    n_terms = len(findings.step)
-    softmax(state.scores, state.attention, 0, rows, sizes.n_source)
+    sizes, settings, source, target, labels = packed
+    state, scratch = make_state(buffers[0], places[0]), make_scratch(buffers[0], places[0])
+    findings = make_findings(buffers[1], places[1])
+    memory = Memory(state, scratch, findings)
+    rows, n_terms = sizes.rows, len(findings.step)
     # M in lanes, and the gradients of M and of the reverse attention: one array unless M is lifted.
     lanes = scratch.nodes if settings.low_rank else state.reverse
     reverse_slopes = scratch.reverse_slopes if settings.low_rank else scratch.nodes_slopes
     nodes = (lanes, scratch.nodes_slopes)
     if settings.alone:
         nodes = (scratch.numbers, scratch.numbers_slopes)
+    softmax(state.scores, state.attention, 0, rows, sizes.n_source)
     for step in range(schedule.last + 1):
-        trains = step < schedule.last
-        checkpoint = schedule.checkpoints[step]
-        records = checkpoint >= 0
-        record = (records, schedule.detail and not trains, trains)
-        if records:
+        trains, checkpoint = step < schedule.last, schedule.checkpoints[step]
+        record = (checkpoint >= 0, schedule.detail and not trains, trains)
+        if checkpoint >= 0:
             clear(findings.step)
             attributes = (labels.attention_starts, labels.widths, labels.coefficients)
             terms = (findings.step, 2 * rows * LANES, 2 * rows * LANES, target.scales)
             add_missing(labels.missing, attributes, rows, settings.smoothing, terms)
-        find_nodes(sizes, settings, source, state.reverse, lanes, scratch)
+        find_nodes(sizes, settings, source.lift, state.reverse, lanes, scratch.numbers)
         clear(nodes[1])
         for first in range(0, rows, sizes.block):
-            reconstruct_rows(
-                first,
-                min(first + sizes.block, rows),
-                sizes,
-                settings,
-                source,
-                target,
-                labels,
-                state,
-                scratch,
-                nodes,
-                record,
-                findings,
-            )
+            reconstruct_rows(first, min(first + sizes.block, rows), packed, memory, nodes, record)
         pace = adam_pace(settings.rate, step + 1)
         if trains:
-            find_nodes_back(sizes, settings, source, scratch, scratch.nodes_slopes, reverse_slopes)
+            slopes = (scratch.numbers_slopes, scratch.nodes_slopes)
+            find_nodes_back(sizes, settings, source.lift, *slopes, reverse_slopes)
             trained = (state.reverse, state.reverse_mean, state.reverse_square)
             train_reverse(trained, reverse_slopes, target.weights, rows, sizes.n_reverse, pace)
         for first in range(0, rows, sizes.block):
-            train_rows(
-                first,
-                min(first + sizes.block, rows),
-                sizes,
-                settings,
-                source,
-                target,
-                labels,
-                state,
-                scratch,
-                findings.step,
-                record,
-                pace,
-            )
-        if records:
+            train_rows(first, min(first + sizes.block, rows), packed, memory, record, pace)
+        if checkpoint >= 0:
             for k in range(n_terms):
                 findings.terms[checkpoint * n_terms + k] = findings.step[k]
     weigh_terms(findings.terms, target.weights, findings.sums, rows)

@@ -452,14 +452,9 @@ def _split(
 
 
 @inner
-def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> int:
-    """Split one class into parts of equal hashes, in the order of the hashes.
-
-    first, last: where its touched nodes are. Nodes of all parts but the largest become fresh.
-    """
-    own = cells[OWNER, cells[TOUCHED, first]]
-    rest = cells[REST, first]
-    n_runs = 0  # of equal hashes; BOUNDS: where they begin
+def _find_runs(cells: Integers, seen: Words, first: int, last: int) -> int:
+    """List where runs of equal hashes begin, in BOUNDS; return how many they are."""
+    n_runs = 0
     for place in range(first, last):
         here = cells[TOUCHED, place]
         there = cells[TOUCHED, max(place - 1, first)]
@@ -467,9 +462,20 @@ def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> i
             cells[BOUNDS, n_runs] = place
             n_runs += 1
     cells[BOUNDS, n_runs] = last
+    return n_runs
+
+
+@inner
+def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> int:
+    """Split one class into parts of equal hashes, in the order of the hashes.
+
+    first, last: where its touched nodes are. Nodes of all parts but the largest become fresh.
+    """
+    own = cells[OWNER, cells[TOUCHED, first]]
+    n_runs = _find_runs(cells, seen, first, last)
     # The run that stays in the list: the one with the hash of the untouched, else the largest.
     stays, before_rest = -1, 0
-    if rest >= 0:
+    if cells[REST, first] >= 0:
         for run in range(n_runs):
             here = cells[TOUCHED, cells[BOUNDS, run]]
             same = seen[0, here] == seen[2, first]
@@ -491,6 +497,17 @@ def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> i
             for place in range(cells[BOUNDS, run], cells[BOUNDS, run + 1]):
                 _unlink(cells, cells[TOUCHED, place])
     n_parts = n_runs if stays >= 0 else n_runs + 1
+    return _number_parts(cells, own, n_parts, before_rest, stays >= 0, n_fresh)
+
+
+@inner
+def _number_parts(
+    cells: Integers, own: int, n_parts: int, before_rest: int, rest_has_run: bool, n_fresh: int
+) -> int:
+    """Make a class of every part but the one that stays; list the nodes that become fresh.
+
+    before_rest: how many parts come before the one that stays, which has a run of its own or none.
+    """
     origin = position = cells[START, own]
     largest, size = own, cells[SIZE, own]
     first_id = cells[COUNTS, 0]
@@ -504,7 +521,7 @@ def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> i
                 _append(cells, mine, cells[TOUCHED, place])
             if cells[SIZE, mine] > size:
                 largest, size = mine, cells[SIZE, mine]
-        if part != before_rest or stays >= 0:
+        if part != before_rest or rest_has_run:
             run += 1
         if position == origin:
             cells[START, mine] = position

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from ddgk.embedding.checks import IF_BUSY, check_choice, check_n_jobs, parse_memory
 from ddgk.embedding.progress import progress, tell
-from ddgk.embedding.targets import place_targets, with_model
+from ddgk.embedding.targets import place_targets
 from ddgk.embedding.tiles import Embedder, in_threads
 from ddgk.embedding.workers import (
     RETRIES,
@@ -209,10 +209,10 @@ def _begun(folder: Folder, embedder: Embedder) -> tuple[Manifest, Run | None]:
             columns=tuple(map(str, embedder.columns)),
             model="",
         )
-        return with_model(manifest, _write_model(folder, None, embedder)), None
+        return manifest.with_model(_write_model(folder, None, embedder)), None
     _refuse_other_embedder(folder, manifest, embedder)
     if not folder.has(MODEL):
-        manifest = with_model(manifest, _write_model(folder, manifest, embedder))
+        manifest = manifest.with_model(_write_model(folder, manifest, embedder))
     existing = Run(folder, manifest)
     existing.model_content()
     return manifest, existing
@@ -224,7 +224,7 @@ def _write_model(folder: Folder, manifest: Manifest | None, embedder: Embedder) 
     content = pack(MODEL_KIND, tensors, metadata)
     folder.write(MODEL, content)
     if manifest is not None:
-        folder.write(MANIFEST, with_model(manifest, content).as_bytes())
+        folder.write(MANIFEST, manifest.with_model(content).as_bytes())
     return content
 
 

@@ -67,6 +67,11 @@ class Manifest:
         return sum(batch.n_graphs for batch in self.batches)
 
     @property
+    def n_tiles(self) -> int:
+        """Number of tiles."""
+        return sum(batch.n_tiles for batch in self.batches)
+
+    @property
     def token(self) -> str:
         """Identify the run and the number of its batches."""
         return f"{self.key}:{len(self.batches)}"
@@ -82,6 +87,10 @@ class Manifest:
     def with_batch(self, batch: TargetBatch) -> Manifest:
         """Return the manifest with another batch."""
         return replace(self, batches=(*self.batches, batch))
+
+    def with_model(self, content: bytes) -> Manifest:
+        """Return the manifest with the checksum of a model file."""
+        return replace(self, model=hashlib.sha256(content).hexdigest())
 
     def as_bytes(self) -> bytes:
         """Return the content of the file."""

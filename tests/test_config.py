@@ -137,6 +137,8 @@ def test_scikit_learn_clones_it():
         {"encoder_patience": 5},
         {"attention": "global", "attention_layers": (3, 3)},
         {"attention": "global", "target": "neighborhood"},
+        {"attention": "global", "reverse": "free", "window": 2},
+        {"attention": "global", "reverse": "tied"},
     ],
     ids=str,
 )
@@ -147,7 +149,8 @@ def test_options_that_need_torch(changes):
 
 
 def test_closeness_and_the_presets_do_not_need_torch():
-    assert Config(attention="global", target="closeness").engine_required is None
+    free = Config(attention="global", target="closeness", reverse="free")
+    assert free.engine_required is None
     assert all(config.engine_required is None for config in PRESETS.values())
 
 

@@ -90,7 +90,7 @@ class Config:
         Activation of an encoder's output layer.
     reverse : {"tied", "free"}
         Reverse attention: the attention transposed, Y = Z P^T, or Y = Z R + r with parameters of
-        its own.
+        its own. With global attention, "tied" needs torch.
     initialisation : {"equivariant", "glorot"}
         "equivariant": all zeros, so results do not depend on the node order. "glorot": random.
     learning_rate : float
@@ -99,7 +99,7 @@ class Config:
         Steps after which loss terms are recorded, ascending; the last ends the training. At most
         1,000 checkpoints and 100,000 steps.
     window : int
-        Number of latest losses averaged at each checkpoint.
+        Number of latest losses averaged at each checkpoint. More than 1 needs torch.
     attention_layers : tuple of int
         Sizes of the hidden layers of an attention network of fixed size; (): a full matrix A. One
         size q: A = U V with q columns of U; more: tanh between them. Needs torch.
@@ -336,22 +336,21 @@ class Config:
         >>> Config(attention="global", target="edge_to_nodes").torch_reason
         "target='edge_to_nodes' is computed by the torch engine only"
         """
-        reasons = [
-            name
-            for name in (
-                "encoder_edge_dropout",
-                "encoder_weight_decay",
-                "encoder_patience",
-                "attention_layers",
-            )
-            if getattr(self, name)
-        ]
-        if self.target in ("edge_to_nodes", "neighborhood"):
-            reasons.append("target")
-        if not reasons:
-            return ""
-        name = reasons[0]
-        return f"{name}={getattr(self, name)!r} is computed by the torch engine only"
+        needs_torch = {
+            "encoder_edge_dropout": self.encoder_edge_dropout > 0,
+            "encoder_weight_decay": self.encoder_weight_decay > 0,
+            "encoder_patience": self.encoder_patience > 0,
+            "attention_layers": bool(self.attention_layers),
+            "target": self.target in ("edge_to_nodes", "neighborhood"),
+            "window": self.window > 1,
+            "reverse": self.attention == "global" and self.reverse == "tied",
+        }
+        for name, needed in needs_torch.items():
+            if needed:
+                suffix = " with global attention" if name == "reverse" else ""
+                value = getattr(self, name)
+                return f"{name}={value!r}{suffix} is computed by the torch engine only"
+        return ""
 
     @property
     def encoder_training(self) -> EncoderTraining:

@@ -6,6 +6,9 @@ Every exception is also the built-in one that a caller would expect to catch. Me
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from typing import Self
 
 MAX_SHOWN = 300
@@ -219,3 +222,12 @@ def shown(text: str, limit: int = MAX_SHOWN) -> str:
         half = (limit - 5) // 2
         text = f"{text[: limit - 5 - half]} ... {text[-half:]}"
     return escaped(text, keep="")
+
+
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called ddgk, however deep inside ddgk this is."""
+    package = os.path.dirname(__file__)
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

@@ -11,15 +11,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.attributes import Attribute, NodeValues, Rows
+from ddgk.attributes import Attribute, AttributeRows, NodeValues
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
-from ddgk.encoder import Encoder, train_encoders
+from ddgk.embedding.progress import Advance, ignore_progress
+from ddgk.encoder import Encoder, source_part, train_encoders
 from ddgk.engine import engine_name, make_engine
 from ddgk.engine.arrays import EncoderWeights, Source
 from ddgk.engine.initialisation import uniform
@@ -46,7 +47,6 @@ from ddgk.features import (
     node_neighbourhoods,
 )
 from ddgk.graphs.graph import Graph, at_position
-from ddgk.sources import source_part
 from ddgk.store import graphs_from_tensors, graphs_to_tensors
 from ddgk.targets import Encoding
 
@@ -176,6 +176,7 @@ def _check_shapes(weights: EncoderWeights, shape: tuple[int, int], members: Any)
 class GlobalModel(Model):
     """Global attention: a row is the divergences from all sources (the paper's Psi)."""
 
+    FIT_STEPS: ClassVar[int] = 2  # encoders, baselines
     baselines: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
     @classmethod
@@ -186,11 +187,13 @@ class GlobalModel(Model):
         config: Config,
         seed: int,
         execution: Execution,
+        advance: Advance = ignore_progress,
     ) -> GlobalModel:
         """Train an encoder per source, and the baselines."""
         blank = cls(config, encoding, (), seed, execution)
         scorer = blank._scorer(execution.n_threads)
         encoders = scorer.encode_sources(sources)
+        advance(1)
         return cls(config, encoding, tuple(encoders), seed, execution, scorer.baselines(encoders))
 
     @property
@@ -267,6 +270,7 @@ class GlobalModel(Model):
 class LocalModel(Model):
     """Local attention: a row is the compact embedding (`ddgk.features`)."""
 
+    FIT_STEPS: ClassVar[int] = 3  # encoders, attention of anchors, feature map
     features: CompactMap | None = None
 
     @classmethod
@@ -279,6 +283,7 @@ class LocalModel(Model):
         seed: int,
         execution: Execution,
         n_features: int | None,
+        advance: Advance = ignore_progress,
     ) -> LocalModel:
         """Train an encoder per source, then learn the feature map from anchors."""
         engine = make_engine(
@@ -290,10 +295,12 @@ class LocalModel(Model):
         )
         parts = [source_part(graph, encoding, seed) for graph in sources]
         encoders = train_encoders(parts, encoding, config, engine, seed)
+        advance(1)
         blank = cls(config, encoding, tuple(encoders), seed, execution)
         drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))[: config.n_anchors]
         anchors = [graphs[place] for place in np.sort(drawn)]
         described = blank.describe(anchors, execution.n_threads)
+        advance(1)
         features = CompactMap.fit(described, n_features, blank.kernel_weights, seed)
         return cls(config, encoding, tuple(encoders), seed, execution, features)
 
@@ -555,6 +562,6 @@ def _adjacency(
     return Adjacency(starts, heads[order], None if weights is None else weights[order])
 
 
-def _observed(rows: Rows) -> Array:
+def _observed(rows: AttributeRows) -> Array:
     """Return values with NaN where one is missing."""
     return rows.values if rows.known is None else np.where(rows.known > 0, rows.values, np.nan)

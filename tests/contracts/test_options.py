@@ -27,7 +27,7 @@ OPTIONS = {
     "encoder_weight_decay": [0.1],
     "encoder_patience": [5],
     "scores": ["tanh"],
-    "reverse": ["free"],
+    "reverse": ["tied"],
     "initialisation": ["glorot"],
     "learning_rate": [0.01],
     "checkpoints": [(2, 9)],

@@ -84,13 +84,13 @@ def fitted_model(
     path: Path | None, graphs: list[Graph], *, seed: int, jobs: int, quiet: bool
 ) -> DDGK:
     """Read a saved model, or fit one to the graphs."""
-    from ddgk.cli.embed import fit_model, load_estimator
+    from ddgk.cli.embed import load_estimator
     from ddgk.comparison import default_model
 
     if path is not None:
         return load_estimator(path, n_jobs=jobs, verbose=not quiet)
-    model = default_model(seed, jobs).set_params(verbose=not quiet)
-    return fit_model(model, graphs, quiet=quiet)
+    model: DDGK = default_model(seed, jobs).set_params(verbose=not quiet)
+    return model.fit(graphs)
 
 
 def _check_folder(folder: Path, *, force: bool) -> None:

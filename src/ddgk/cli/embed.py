@@ -21,7 +21,6 @@ from ddgk.errors import shown
 
 if TYPE_CHECKING:
     from ddgk.estimator import DDGK
-    from ddgk.graphs import Graph
 
 
 N_SOURCES, N_FEATURES = 8, 1024
@@ -205,7 +204,7 @@ def embed(
         found = read_graphs(graphs, **given.keywords(), quiet=quiet)
         busy = if_busy or "wait"
         if saved is None:
-            fit_model(estimator, found.graphs, run=run, if_busy=busy, quiet=quiet)
+            estimator.fit(found.graphs, run=run, if_busy=busy)
         values = (
             estimator.transform(found.graphs)
             if run is None
@@ -225,23 +224,6 @@ def embed(
             f"{shown(str(run if out is None else out))}: {len(names):,} graphs x "
             f"{len(columns):,} columns{kept}, in {elapsed(ctx):.1f} s"
         )
-
-
-def fit_model(
-    estimator: DDGK,
-    graphs: list[Graph],
-    *,
-    quiet: bool,
-    run: str | None = None,
-    if_busy: str = "wait",
-) -> DDGK:
-    """Fit a model, and show that it is being done where that takes more than two seconds."""
-    from ddgk.embedding import progress
-
-    with progress("Fitting", 1, "model", not quiet, patience=2.0) as advance:
-        estimator.fit(graphs, run=run, if_busy=if_busy)
-        advance(1)
-    return estimator
 
 
 def load_estimator(path: Path | str, **execution: Any) -> DDGK:

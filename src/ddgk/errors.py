@@ -6,8 +6,6 @@ Every exception is also the built-in one that a caller would expect to catch. Me
 
 from __future__ import annotations
 
-from typing import Self
-
 MAX_SHOWN = 300
 
 
@@ -64,12 +62,9 @@ class InputError(DDGKError, ValueError):
     def __str__(self) -> str:
         return message(self)
 
-    def located(self, where: str) -> Self:
-        """Return the same error with the name of a file in front."""
-        problem = self.problem
-        if not problem.startswith(where):
-            problem = f"{where}: {problem}"
-        return type(self)(
+    def of_file(self, problem: str) -> DatasetError:
+        """Return an error about a file with another text and the same fix."""
+        return DatasetError(
             problem,
             advice=self.advice,
             policy=self.policy,

@@ -203,13 +203,7 @@ def _combined(errors: list[InputError], n_files: int) -> InputError:
         combined.causes = tuple(errors[:MAX_LISTED])
         return combined
     listed = [error.problem for error in errors[:MAX_LISTED]]
-    return DatasetError(
-        "\n  ".join([f"{head}:", *listed]),
-        advice=first.advice,
-        policy=first.policy,
-        choices=first.choices,
-        call=first.call,
-    )
+    return first.of_file("\n  ".join([f"{head}:", *listed]))
 
 
 def _is_pattern(text: str) -> bool:

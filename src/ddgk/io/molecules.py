@@ -73,9 +73,7 @@ def molecules(rows: Iterable[tuple[int, str, str]], where: str, options: Options
         except GraphError as error:
             problem = f"{where}, line {line}: " + error.problem.partition(": ")[2]
             if error.policy != "invalid_smiles" or options.policies.invalid_smiles != "skip":
-                raise DatasetError(
-                    problem, advice=error.advice, policy=error.policy, choices=error.choices
-                ) from error
+                raise error.of_file(problem) from error
             options.skipped.append(problem)
     if not graphs:
         raise DatasetError(f"{where}: no molecule in it")

@@ -265,9 +265,7 @@ def _read_edges(
             rows = merged_rows(rows, "has lines with different labels")
         rows, directed = with_chosen_directions(rows, "both", policies)
     except GraphError as error:
-        raise DatasetError(
-            error.problem, advice=error.advice, policy=error.policy, choices=error.choices
-        ) from None
+        raise error.of_file(error.problem) from None
     return rows, alphabet, directed
 
 

@@ -11,7 +11,6 @@ from ddgk.io import (
     DATASETS,
     NETWORKS,
     describe,
-    family,
     get,
     karate_club,
     load,
@@ -92,7 +91,6 @@ def test_a_published_network_has_the_published_counts(name: str):
     assert graph.edge_weights is None
     found = describe(read(name))
     assert (found.isolated_nodes, found.disconnected_graphs) == (0, 0)
-    assert len(family(graph, seed=1)) == 5
 
 
 @pytest.mark.usefixtures("published")

@@ -6,8 +6,8 @@ import pytest
 from ddgk import plots
 from ddgk.errors import MissingExtraError
 from ddgk.graphs import Graph
-from ddgk.io import barbell
 from ddgk.plots.canvas import OTHER, PALETTE, assign_colours, shorten
+from experiments.graphs.synthetic import barbell
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def test_labels_stay_where_they_can():
 
 def test_new_edges_need_what_the_others_have():
     labelled = Graph(3, [(0, 1)], edge_labels=["x"], name="g")
-    with pytest.raises(ParameterError, match="'g'.*: its edges have edge_labels"):
+    with pytest.raises(ParameterError, match=r"'g'.*: its edges have edge_labels"):
         mutate(labelled)
     with pytest.raises(ParameterError, match="edge_weights"):
         family(Graph(3, [(0, 1)], edge_weights=[1.0]))

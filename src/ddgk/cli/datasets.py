@@ -84,9 +84,8 @@ def show(
     from rich.table import Table
 
     from ddgk.io import DATASETS, NETWORKS
-    from ddgk.io import describe as describe_set
 
-    summary = describe_set(read_graphs(name, **given.keywords()))
+    summary = read_graphs(name, **given.keywords()).summary()
     known = DATASETS.get(name) or NETWORKS.get(name)
     table = Table(
         title=shown(summary.name), title_justify="left", title_style="bold", show_header=False

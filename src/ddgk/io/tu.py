@@ -31,9 +31,8 @@ from ddgk.graphs.edges import (
 )
 from ddgk.graphs.policies import chosen_policies
 from ddgk.graphs.validation import frozen
-from ddgk.io.archives import read_archive
 from ddgk.io.dataset import Dataset, ReadReport
-from ddgk.io.limits import MAX_BYTES, budget, read_file
+from ddgk.io.reading import MAX_BYTES, ByteBudget, read_archive
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -112,12 +111,12 @@ def is_tu_folder(path: Path) -> bool:
 
 def _texts_of_folder(path: Path, max_bytes: int) -> tuple[str, dict[str, Text]]:
     stem = _only_stem([file.name for file in path.glob("*_A.txt")], path)
-    allowed = budget(max_bytes)
+    allowed = ByteBudget(max_bytes)
     texts = {}
     for kind in KINDS:
         file = path / f"{stem}_{kind}.txt"
         if file.exists():
-            texts[kind] = Text(read_file(file, allowed), str(file))
+            texts[kind] = Text(allowed.read_file(file), str(file))
     return stem, texts
 
 

@@ -204,7 +204,8 @@ def test_applying_policies_twice_changes_nothing_more(chosen):
 
 def test_columns_must_be_as_long_as_the_table():
     assert refusal([(0, 1)], labels="xy") == "graph 'g': 2 edge labels for 1 edges"
-    assert refusal([(0, 1)], weights=[1, 2]) == "graph 'g': 2 edge weights for 1 listed edges"
+    expected = "graph 'g': edge weights must have shape (1,), not (2,)"
+    assert refusal([(0, 1)], weights=[1, 2]) == expected
 
 
 def test_bad_labels_are_named_by_the_callers_edge():

@@ -13,13 +13,14 @@ from ddgk.errors import GraphError, shown
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.graphs.policies import Policies, chosen_policies
 from ddgk.graphs.validation import (
+    Items,
     checked_attributes,
     checked_count,
     checked_labels,
     checked_names,
     checked_pairs,
+    checked_weights,
     plain,
-    real_numbers,
     smaller_first,
 )
 
@@ -197,44 +198,19 @@ def _read(table: EdgeTable, speaker: Speaker, policies: Policies) -> tuple[Rows,
     who = speaker.who
     pairs = checked_pairs(table.pairs, len(speaker.names), who)
 
-    def called(row: int) -> str:
-        return speaker.edge(pairs[row])
-
-    labels = checked_labels(table.labels, len(pairs), "edge", who, called)
+    edges = Items(who, "edge", len(pairs), lambda row: speaker.edge(pairs[row]))
+    labels = checked_labels(table.labels, edges)
     # 1, 1.0 and True are equal, but not the same label: the type belongs to the key.
     alphabet: dict[tuple[type, Hashable], int] = {}
     codes = labels and [
         alphabet.setdefault((type(label), label), len(alphabet)) for label in labels
     ]
     coded = None if codes is None else np.asarray(codes, dtype=np.int64)
-    attributes = checked_attributes(
-        table.attributes, len(pairs), "edge", who, called, policies.missing
-    )
-    rows = Rows(speaker, pairs, coded, _read_weights(table, speaker, pairs, policies), attributes)
-    return rows, [label for _, label in alphabet]
-
-
-def _read_weights(
-    table: EdgeTable, speaker: Speaker, pairs: NDArray[np.int64], policies: Policies
-) -> NDArray[np.float64] | None:
-    if table.weights is None or policies.weights == "ignore":
-        return None
-    weights = real_numbers(table.weights, "edge weights", speaker.who)
-    if weights.shape != (len(pairs),):
-        raise GraphError(
-            f"{speaker.who}: {weights.size} edge weights for {len(pairs)} listed edges"
-        )
-    bad = ~np.isfinite(weights)
-    if bad.any():
-        row = int(bad.argmax())
-        raise GraphError(
-            f"{speaker.who}: {speaker.edge(pairs[row])} has weight {weights[row]:g}, "
-            "but weights are finite numbers",
-            advice="correct it",
-            policy="weights",
-            choices=("ignore",),
-        )
-    return weights
+    attributes = checked_attributes(table.attributes, edges, policies.missing)
+    weights = None
+    if policies.weights != "ignore":
+        weights = checked_weights(table.weights, edges, policy="weights", choices=("ignore",))
+    return Rows(speaker, pairs, coded, weights, attributes), [label for _, label in alphabet]
 
 
 def with_chosen_loops(rows: Rows, policies: Policies) -> Rows:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ddgk.cli.commands import elapsed
+from ddgk.cli.options import option
 from ddgk.errors import MissingExtraError, shown
 
 if TYPE_CHECKING:
@@ -30,9 +31,9 @@ N_REWIRED = 8  # edges of the karate club that are moved
 
 def demo(
     ctx: typer.Context,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="DIR", help="The folder for the figures.")
-    ] = Path("ddgk-demo"),
+    out: Annotated[Path, option("DIR", "The folder for the figures.", "-o", "--out")] = Path(
+        "ddgk-demo"
+    ),
 ) -> None:
     """Show what ddgk does, without any data: similar graphs, and corresponding nodes.
 

@@ -200,17 +200,19 @@ def escaped(text: str, keep: str = "\n") -> str:
     )
 
 
-def shown(text: str, limit: int = MAX_SHOWN) -> str:
+def shown(text: object, limit: int = MAX_SHOWN, mark: str = " ... ") -> str:
     r"""Return text from outside as it is safe and short enough to show: one line, no controls.
 
-    Every message, table and figure that shows names, labels or contents of files uses it.
+    Every message, table and figure that shows names, labels or contents of files uses it. Long
+    text is cut in the middle, where `mark` stands then.
 
     >>> shown("a short one"), shown("two\nlines")
     ('a short one', 'two\\nlines')
     >>> len(shown("x" * 10**6))
     300
     """
-    if len(text) > limit:
-        half = (limit - 5) // 2
-        text = f"{text[: limit - 5 - half]} ... {text[-half:]}"
-    return escaped(text, keep="")
+    whole = str(text)
+    if len(whole) > limit:
+        kept = limit - len(mark)
+        whole = f"{whole[: kept - kept // 2]}{mark}{whole[len(whole) - kept // 2 :]}"
+    return escaped(whole, keep="")

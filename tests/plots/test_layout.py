@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from ddgk.graphs import Graph
-from ddgk.graphs.layout import lay_out
-from ddgk.plots.layout import keep_apart, lay_out_pair
+from ddgk.graphs.display import lay_out
+from ddgk.plots.scene import keep_apart, lay_out_pair
 from experiments.graphs.synthetic import FAMILIES, barbell
 
 

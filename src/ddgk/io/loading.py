@@ -201,7 +201,7 @@ def not_stored(
     if known is None:
         every = [*DATASETS, *NETWORKS, *list_stored()]
         return DatasetNotFoundError(f"no {kind} {name!r} here; {suggest(name, every)} {how}")
-    text = f"{kind} {name!r} ({known.citation}) is not on this computer. {how}"
+    text = f"{kind} {name!r} is not on this computer ({known.citation}). {how}"
     return DatasetNotFoundError(text) if tried is None else DownloadError(text)
 
 

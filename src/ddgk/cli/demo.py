@@ -57,8 +57,7 @@ def demo(
     with progress("Embedding", 1, "collection", True, patience=2.0) as advance:
         found = compare_kinds()
         advance(1)
-    console.print(_neighbor_table(found))
-    console.print(_cluster_table(found))
+    console.print(found)
     console.print("[bold]2. Which node corresponds to which?[/]")
     console.print(
         "Two rings joined by an edge, against a copy with shuffled nodes: the more the labels say, "
@@ -164,30 +163,6 @@ def draw_figures(pairs: dict[str, Alignment], found: Comparison, folder: Path) -
     plots.alignments([own for _, own in rings], layout="own", titles=titles, path=paths[1])
     plots.alignment(club[1], title=club[0], path=paths[2])
     return paths
-
-
-def _neighbor_table(found: Comparison) -> Any:
-    from rich.table import Table
-
-    table = Table(title="nearest graphs", title_justify="left")
-    table.add_column("graph")
-    table.add_column("nearest, with distance")
-    for place in range(0, len(found.names), len(SIZES)):
-        near = ", ".join(f"{name} {apart:.3f}" for name, apart in found.nearest(place))
-        table.add_row(found.names[place], near)
-    return table
-
-
-def _cluster_table(found: Comparison) -> Any:
-    from rich.table import Table
-
-    table = Table(title="clusters", title_justify="left")
-    table.add_column("cluster", justify="right")
-    table.add_column("graphs")
-    for own in found.clusters:
-        members = ", ".join(f"{count} {kind}" for kind, count in own.classes.items())
-        table.add_row(str(own.label), members)
-    return table
 
 
 def _alignment_table(pairs: dict[str, Alignment]) -> Any:

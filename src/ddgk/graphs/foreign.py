@@ -6,7 +6,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ddgk.errors import GraphError
-from ddgk.graphs.edges import EdgeTable, build_graph
+from ddgk.graphs.edges import build_graph
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies, chosen_policies
 
@@ -91,13 +91,11 @@ def keyed_graph(
 
     return build_graph(
         len(names),
-        EdgeTable(
-            ends,
-            labels=column("edge_labels"),
-            weights=column("edge_weights"),
-            attributes=column("edge_attributes"),
-            listing="directed" if directed else "once",
-        ),
+        ends,
+        edge_labels=column("edge_labels"),
+        edge_weights=column("edge_weights"),
+        edge_attributes=column("edge_attributes"),
+        listing="directed" if directed else "once",
         policies=policies,
         name=name,
         node_names=names,

@@ -17,7 +17,7 @@ from xml.parsers import expat
 
 from ddgk.errors import DatasetError, shown
 from ddgk.graphs import Graph
-from ddgk.graphs.edges import EdgeTable, build_graph
+from ddgk.graphs.edges import build_graph
 from ddgk.io.reading import MAX_DEPTH, Options, check_n_nodes, decode
 
 if TYPE_CHECKING:
@@ -50,27 +50,23 @@ def read_gml(data: bytes, where: str, name: str, options: Options) -> list[Graph
 
 def read_graphml(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
     """GraphML: one graph, with the node ids as names."""
-    import networkx
-
-    n_nodes, n_edges = _check_xml(data, where, "GraphML")
-    graph = _guarded(lambda: networkx.read_graphml(io.BytesIO(data)), where, "GraphML")
-    _check_counts(graph, n_nodes, n_edges, where)
-    return [options.convert(graph, name)]
+    return [options.convert(_read_xml(data, where, "GraphML"), name)]
 
 
 def read_gexf(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
     """GEXF: one graph, with the node ids as names; labels of nodes are labels."""
-    import networkx
-
-    n_nodes, n_edges = _check_xml(data, where, "GEXF")
-    graph = _guarded(lambda: networkx.read_gexf(io.BytesIO(data)), where, "GEXF")
-    if set(graph.graph) & {"mode"} and graph.graph["mode"] == "dynamic":
+    graph = _read_xml(data, where, "GEXF")
+    if graph.graph.get("mode") == "dynamic":
         raise DatasetError(f"{where}: a dynamic graph; export one moment of it as a static graph")
-    _check_counts(graph, n_nodes, n_edges, where)
     return [options.convert(graph, name)]
 
 
-def _check_counts(graph: networkx.Graph, n_nodes: int, n_edges: int, where: str) -> None:
+def _read_xml(data: bytes, where: str, kind: str) -> networkx.Graph:
+    import networkx
+
+    n_nodes, n_edges = _check_xml(data, where, kind)
+    parse = networkx.read_graphml if kind == "GraphML" else networkx.read_gexf
+    graph = _guarded(lambda: parse(io.BytesIO(data)), where, kind)
     # networkx makes one node of equal ids, and new ones of ends that no node has.
     if len(graph) != n_nodes:
         raise DatasetError(
@@ -82,6 +78,7 @@ def _check_counts(graph: networkx.Graph, n_nodes: int, n_edges: int, where: str)
             f"{where}: {n_edges} edges make {graph.number_of_edges()}; those that join the same "
             "nodes need different ids, or none"
         )
+    return graph
 
 
 def _without_keys(text: str) -> str:
@@ -184,27 +181,18 @@ def _check_xml(data: bytes, where: str, kind: str) -> tuple[int, int]:
 
 
 def read_json(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    """JSON: networkx's node-link layout, one graph or a list of them."""
-    graphs, is_list = parse_node_link(decode(data, where), where)
-    return [
-        options.convert(graph, graph.name or (f"{name}-{i}" if is_list else name))
-        for i, graph in enumerate(graphs)
-    ]
-
-
-def parse_node_link(text: str, where: str) -> tuple[list[networkx.MultiGraph], bool]:
-    """Read one graph, or a list of graphs; also return whether it was a list.
+    """JSON: networkx's node-link layout, one graph or a list of them.
 
     A graph is ``{"nodes": [{"id": 0, ...}], "links": [{"source": 0, "target": 1, ...}]}``, with
     "edges" for "links" as newer versions of networkx write it. networkx's own reader makes nodes of
     unknown ends and one edge of repeated ones; here the first is an error, and the second is kept
     for the policies to judge.
 
-    >>> pair = '{"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]}'
-    >>> graphs, is_list = parse_node_link(pair, "pair.json")
-    >>> list(graphs[0].edges()), is_list
-    ([('a', 'b')], False)
+    >>> pair = b'{"nodes": [{"id": "a"}, {"id": "b"}], "links": [{"source": "a", "target": "b"}]}'
+    >>> read_json(pair, "pair.json", "pair", Options())
+    [Graph(n_nodes=2, n_edges=1, name='pair')]
     """
+    text = decode(data, where)
     try:
         content = json.loads(
             text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats
@@ -212,10 +200,12 @@ def parse_node_link(text: str, where: str) -> tuple[list[networkx.MultiGraph], b
     except (ValueError, RecursionError) as error:
         raise DatasetError(f"{where}: not JSON that can be read ({error})") from error
     if isinstance(content, dict):
-        return [_node_link_graph(content, where)], False
+        graph = _node_link_graph(content, where)
+        return [options.convert(graph, graph.name or name)]
     if not isinstance(content, list) or not content:
         raise DatasetError(f"{where}: needs a graph in node-link layout, or a list of such graphs")
-    return [_node_link_graph(item, f"{where}, graph {i}") for i, item in enumerate(content)], True
+    graphs = [_node_link_graph(item, f"{where}, graph {i}") for i, item in enumerate(content)]
+    return [options.convert(graph, graph.name or f"{name}-{i}") for i, graph in enumerate(graphs)]
 
 
 def _node_link_graph(content: Any, where: str) -> networkx.MultiGraph:
@@ -385,11 +375,9 @@ def _pajek_graph(
     labels = None if distinct is not None else names
     return build_graph(
         len(names),
-        EdgeTable(
-            [(u, v) for u, v, _ in rows],
-            weights=weights,
-            listing=("both" if matrix else "directed") if arcs else "once",
-        ),
+        [(u, v) for u, v, _ in rows],
+        edge_weights=weights,
+        listing=("both" if matrix else "directed") if arcs else "once",
         policies=options.policies,
         name=name,
         node_names=distinct,

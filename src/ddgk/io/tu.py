@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ddgk.errors import DatasetError, GraphError, shown
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.edges import (
-    Rows,
+    EdgeRows,
     Speaker,
     merged_rows,
     with_chosen_directions,
@@ -241,7 +241,7 @@ def _graph_sizes(
 
 def _read_edges(
     texts: Mapping[str, Text], owner: Integers, nodes: _Nodes, policies: Policies
-) -> tuple[Rows, list[Hashable], bool]:
+) -> tuple[EdgeRows, list[Hashable], bool]:
     """Return all edges in ascending order of sorted nodes, their alphabet, and if directed."""
     where = texts["A"].where
     edges = read_integers(texts["A"].data, where, 2) - 1
@@ -255,7 +255,7 @@ def _read_edges(
         alphabet, codes = _as_labels(known), codes.reshape(-1)
     place = np.empty(len(owner), dtype=np.int64)
     place[nodes.order] = np.arange(len(owner))
-    rows = Rows(Speaker(where, nodes.order + 1), place[edges], codes, None, values)
+    rows = EdgeRows(Speaker(where, nodes.order + 1), place[edges], codes, None, values)
     try:
         rows = with_chosen_loops(rows, policies)
         rows = rows.take(np.argsort(rows.keys(), kind="stable"))

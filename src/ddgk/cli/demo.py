@@ -57,7 +57,12 @@ def demo(
     with progress("Embedding", 1, "collection", True, patience=2.0) as advance:
         found = compare_kinds()
         advance(1)
-    console.print(found)
+    console.print(_neighbor_table(found))
+    members = [
+        " and ".join(f"{count} {kind}" for kind, count in own.classes.items())
+        for own in found.clusters
+    ]
+    console.print(f"clusters: {', '.join(members)}")
     console.print("[bold]2. Which node corresponds to which?[/]")
     console.print(
         "Two rings joined by an edge, against a copy with shuffled nodes: the more the labels say, "
@@ -163,6 +168,16 @@ def draw_figures(pairs: dict[str, Alignment], found: Comparison, folder: Path) -
     plots.alignments([own for _, own in rings], layout="own", titles=titles, path=paths[1])
     plots.alignment(club[1], title=club[0], path=paths[2])
     return paths
+
+
+def _neighbor_table(found: Comparison) -> Any:
+    from rich.table import Table
+
+    table = Table("graph", "nearest, with distance")
+    for place in range(0, len(found.names), len(SIZES)):
+        near = ", ".join(f"{name} {apart:.3f}" for name, apart in found.nearest(place))
+        table.add_row(found.names[place], near)
+    return table
 
 
 def _alignment_table(pairs: dict[str, Alignment]) -> Any:

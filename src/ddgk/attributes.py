@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import LabelError, ParameterError, UnseenLabelWarning, shown
+from ddgk.errors import LabelError, ParameterError, UnseenLabelWarning, caller_level, shown
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.symmetry import Arcs
 
@@ -418,7 +418,7 @@ class AttributeModel:
                 f"labels that fit did not see have no mass: {'; '.join(parts)}; pass "
                 'unseen_labels="ignore" to accept this, or "error" to refuse such graphs',
                 UnseenLabelWarning,
-                stacklevel=3,
+                stacklevel=caller_level(),
             )
 
     def as_json(self) -> list[dict[str, Any]]:

@@ -6,6 +6,8 @@ Every exception is also the built-in one that a caller would expect to catch. Me
 
 from __future__ import annotations
 
+import sys
+
 MAX_SHOWN = 300
 
 
@@ -133,12 +135,16 @@ class TileError(DDGKError, RuntimeError):
     """Some tiles of a run could not be computed or stored; all others are kept."""
 
 
-class ResultsError(DDGKError, ValueError):
-    """A file of results is damaged, foreign, or from a newer version."""
-
-
 class ClusterError(DDGKError, ConnectionError):
     """The scheduler of a cluster cannot be reached, or went away; what is finished is kept."""
+
+
+def caller_level() -> int:
+    """Return the `stacklevel` by which a warning points at the code that called ddgk."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("ddgk."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def message(error: Exception, *, command_line: bool = False) -> str:

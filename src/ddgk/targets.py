@@ -29,7 +29,7 @@ from ddgk.attributes import (
 )
 from ddgk.config import Config
 from ddgk.engine.arrays import Array, AttributeArrays, EncodedGraph, Integers
-from ddgk.errors import GraphError, ParameterError
+from ddgk.errors import GraphError, ParameterError, caller_level
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
 from ddgk.graphs.weights import WeightScale, learn_weight_scale
@@ -299,7 +299,7 @@ class Encoding:
             warnings.warn(
                 f"{clipped} edge weights are larger than any that fit saw "
                 f"({self.largest_weight:g}) and count as 1",
-                stacklevel=3,
+                stacklevel=caller_level(),
             )
 
     def _encode(

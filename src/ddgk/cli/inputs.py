@@ -1,4 +1,4 @@
-"""Where commands read graphs: the options for it, and errors in the command line's words."""
+"""Where commands read graphs, and the options for it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ddgk.cli.options import CHOICES, choice, option
-from ddgk.errors import DatasetError, InputError, LabelError, message, shown
+from ddgk.errors import DatasetError, LabelError, shown
 
 if TYPE_CHECKING:
     from ddgk.graphs import Graph, Policies
@@ -67,10 +66,7 @@ class InputOptions:
 
 
 def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of `InputOptions`, and pass them as its argument `given`.
-
-    Errors of the command about graphs and files name the options of the command line.
-    """
+    """Give a command the options of `InputOptions`, and pass them as its argument `given`."""
     signature = inspect.signature(command, eval_str=True)
     own = [item for item in signature.parameters.values() if item.name != "given"]
     added = [
@@ -81,22 +77,12 @@ def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def wrapped(**arguments: Any) -> Any:
         given = InputOptions(**{item.name: arguments.pop(item.name) for item in added})
-        with command_line_words():
-            return command(**arguments, given=given)
+        return command(**arguments, given=given)
 
     keywords = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in own]
     wrapped.__signature__ = signature.replace(parameters=[*keywords, *added])  # type: ignore[attr-defined]
     wrapped.__annotations__ = {item.name: item.annotation for item in (*own, *added)}
     return wrapped
-
-
-@contextmanager
-def command_line_words() -> Iterator[None]:
-    """Raise errors about graphs and files with the command line's fix: `--weights ignore`."""
-    try:
-        yield
-    except InputError as error:
-        raise type(error)(message(error, command_line=True)) from None
 
 
 def read_graphs(source: str, *, quiet: bool = False, **how: Any) -> Dataset:
@@ -109,8 +95,7 @@ def read_graphs(source: str, *, quiet: bool = False, **how: Any) -> Dataset:
     numbered = None if os.path.exists(source) else NUMBERED.fullmatch(source)
     if numbered is not None:
         source = numbered["source"]
-    with command_line_words():
-        found = read(source, **how)
+    found = read(source, **how)
     for line in [] if quiet else found.report.lines():
         typer.echo(line, err=True)
     if numbered is None:

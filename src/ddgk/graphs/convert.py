@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ddgk.errors import GraphError
+from ddgk.errors import GraphError, caller_level
 from ddgk.graphs.edgelist import from_edges
 from ddgk.graphs.edges import apply_policies
 from ddgk.graphs.foreign import describe_type, kinds
@@ -158,7 +158,7 @@ def stream_graphs(things: Iterable[Any], *, policies: Policies | None = None) ->
         listed = ", ".join(map(str, skipped[:10])) + (", ..." if len(skipped) > 10 else "")
         warnings.warn(
             f"{len(skipped)} of {position + 1} graphs were skipped by the policies: {listed}",
-            stacklevel=3,
+            stacklevel=caller_level(),
         )
 
 

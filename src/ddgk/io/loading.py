@@ -8,7 +8,14 @@ import warnings
 from os import PathLike
 from pathlib import Path
 
-from ddgk.errors import DatasetError, DatasetNotFoundError, DownloadError, ParameterError, shown
+from ddgk.errors import (
+    DatasetError,
+    DatasetNotFoundError,
+    DownloadError,
+    ParameterError,
+    caller_level,
+    shown,
+)
 from ddgk.graphs.policies import Policies
 from ddgk.io.catalogue import (
     DATASETS,
@@ -95,7 +102,7 @@ def load(
             f"{path} is not {name} as it was published: its content has fingerprint "
             f"{dataset.fingerprint}, not {known.fingerprint}; to fetch the published one, "
             "delete or rename the file",
-            stacklevel=2,
+            stacklevel=caller_level(),
         )
     return dataset
 

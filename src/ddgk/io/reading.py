@@ -17,6 +17,7 @@ from typing import IO, TYPE_CHECKING
 
 from ddgk.errors import DatasetError, DDGKError, ParameterError, shown
 from ddgk.graphs import Graph, from_networkx
+from ddgk.graphs.foreign import USUAL
 from ddgk.graphs.policies import DEFAULT, Policies
 
 if TYPE_CHECKING:
@@ -62,16 +63,8 @@ class Options:
 
     def convert(self, graph: networkx.Graph, name: str) -> Graph:
         """Convert one parsed graph."""
-        return from_networkx(
-            graph,
-            node_labels=self.node_labels,
-            edge_labels=self.edge_labels,
-            node_attributes=self.node_attributes,
-            edge_attributes=self.edge_attributes,
-            edge_weights=self.edge_weights,
-            name=name,
-            policies=self.policies,
-        )
+        keys = {parameter: getattr(self, parameter) for parameter in USUAL}
+        return from_networkx(graph, **keys, name=name, policies=self.policies)
 
 
 def decode(data: bytes, where: str) -> str:

@@ -14,7 +14,10 @@ from ddgk.graphs.graph import Graph, describe
 # How text begins that a spreadsheet would compute.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
 NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
-OPTIONAL = ("edge_attributes", "directed")  # what not every Graph has
+# Arguments of `Graph` that a plain graph may hold, by kind.
+LABELS = ("node_labels", "edge_labels", "node_names")
+NUMBERS = ("node_attributes", "edge_weights", "edge_attributes")
+KEYS = ("n_nodes", "edges", "name", *LABELS, *NUMBERS, "directed")
 
 
 def visible(text: object, most: int = MAX_SHOWN) -> str:
@@ -100,11 +103,11 @@ def graph_to_plain(graph: Graph) -> dict[str, Any]:
             plain[key] = [_label_to_plain(label, who) for label in labels]
     if graph.node_names != tuple(range(graph.n_nodes)):
         plain["node_names"] = [_label_to_plain(name, who) for name in graph.node_names]
-    for key in ("node_attributes", "edge_weights", *OPTIONAL):
-        value = getattr(graph, key, None)
-        if value is not None and value is not False:
-            plain[key] = value.tolist() if isinstance(value, np.ndarray) else value
-    return plain
+    for key in NUMBERS:
+        values = getattr(graph, key)
+        if values is not None:
+            plain[key] = values.tolist()
+    return plain | {"directed": True} if graph.directed else plain
 
 
 def graph_from_plain(plain: Mapping[str, Any]) -> Graph:
@@ -117,18 +120,16 @@ def graph_from_plain(plain: Mapping[str, Any]) -> Graph:
     """
     if not isinstance(plain, Mapping):
         raise GraphError("a graph must be an object with 'n_nodes' and 'edges'")
-    known = ("n_nodes", "edges", "name", "node_labels", "edge_labels", "node_names",
-             "node_attributes", "edge_weights", *OPTIONAL)  # fmt: skip
-    unknown = sorted(set(plain) - set(known))
+    unknown = sorted(set(plain) - set(KEYS))
     if unknown or "n_nodes" not in plain or "edges" not in plain:
         problem = f"has the unknown key {unknown[0]!r}" if unknown else "lacks 'n_nodes' or 'edges'"
-        raise GraphError(f"a graph {problem}; its keys are {', '.join(known)}")
-    given = {key: plain[key] for key in known[2:] if plain.get(key) is not None}
+        raise GraphError(f"a graph {problem}; its keys are {', '.join(KEYS)}")
+    given = {key: plain[key] for key in KEYS[2:] if plain.get(key) is not None}
     name = given.get("name")
     if name is not None and not isinstance(name, str):
         raise GraphError("a graph's name must be text")
     try:
-        for key in ("node_labels", "edge_labels", "node_names"):
+        for key in LABELS:
             if key in given:
                 given[key] = [_label_from_plain(label) for label in given[key]]
         edges = [(int(u), int(v)) for u, v in plain["edges"]]
@@ -154,17 +155,13 @@ def _label_to_plain(label: Hashable, who: str) -> Any:
     )
 
 
-def _frozen(kind: str, members: list[Hashable]) -> Hashable:
-    if kind != "frozenset":
-        raise GraphError(f"a label cannot be a {visible(kind, 30)!r}")
-    return frozenset(members)
-
-
 def _label_from_plain(value: Any) -> Hashable:
     if isinstance(value, dict):
         ((kind, members),) = value.items()
+        if kind not in ("tuple", "frozenset"):
+            raise GraphError(f"a label cannot be a {visible(kind, 30)!r}")
         made = [_label_from_plain(member) for member in members]
-        return tuple(made) if kind == "tuple" else _frozen(kind, made)
+        return tuple(made) if kind == "tuple" else frozenset(made)
     if isinstance(value, list):
         raise GraphError("a label must be text or a number, not a list")
     found: Hashable = value

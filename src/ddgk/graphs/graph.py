@@ -156,8 +156,9 @@ class Graph:
         )
 
     def _fill(self, **fields: Any) -> None:
+        put, get = object.__setattr__, fields.get  # readers make many thousands of graphs
         for key in Graph.__slots__:
-            object.__setattr__(self, key, fields.get(key))
+            put(self, key, get(key))
 
     @property
     def n_edges(self) -> int:

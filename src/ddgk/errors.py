@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from typing import Self
 
 MAX_SHOWN = 300
 
@@ -67,12 +66,9 @@ class InputError(DDGKError, ValueError):
     def __str__(self) -> str:
         return message(self)
 
-    def located(self, where: str) -> Self:
-        """Return the same error with the name of a file in front."""
-        problem = self.problem
-        if not problem.startswith(where):
-            problem = f"{where}: {problem}"
-        return type(self)(
+    def of_file(self, problem: str) -> DatasetError:
+        """Return an error about a file with another text and the same fix."""
+        return DatasetError(
             problem,
             advice=self.advice,
             policy=self.policy,
@@ -141,10 +137,6 @@ class TileError(DDGKError, RuntimeError):
     """Some tiles of a run could not be computed or stored; all others are kept."""
 
 
-class ResultsError(DDGKError, ValueError):
-    """A file of results is damaged, foreign, or from a newer version."""
-
-
 class ClusterError(DDGKError, ConnectionError):
     """The scheduler of a cluster cannot be reached, or went away; what is finished is kept."""
 
@@ -208,20 +200,22 @@ def escaped(text: str, keep: str = "\n") -> str:
     )
 
 
-def shown(text: str, limit: int = MAX_SHOWN) -> str:
+def shown(text: object, limit: int = MAX_SHOWN, mark: str = " ... ") -> str:
     r"""Return text from outside as it is safe and short enough to show: one line, no controls.
 
-    Every message, table and figure that shows names, labels or contents of files uses it.
+    Every message, table and figure that shows names, labels or contents of files uses it. Long
+    text is cut in the middle, where `mark` stands then.
 
     >>> shown("a short one"), shown("two\nlines")
     ('a short one', 'two\\nlines')
     >>> len(shown("x" * 10**6))
     300
     """
-    if len(text) > limit:
-        half = (limit - 5) // 2
-        text = f"{text[: limit - 5 - half]} ... {text[-half:]}"
-    return escaped(text, keep="")
+    whole = str(text)
+    if len(whole) > limit:
+        kept = limit - len(mark)
+        whole = f"{whole[: kept - kept // 2]}{mark}{whole[len(whole) - kept // 2 :]}"
+    return escaped(whole, keep="")
 
 
 def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:

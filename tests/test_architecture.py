@@ -30,7 +30,7 @@ LAYERS = [
         "plain",
         "store",
     ],
-    ["config", "embedding", "features", "index_file", "matching", "traits"],
+    ["config", "embedding", "features", "index_file", "traits"],
     ["plots", "targets", "transformer"],
     ["encoder", "sources"],
     ["divergence"],

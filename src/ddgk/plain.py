@@ -14,7 +14,7 @@ from ddgk.graphs.graph import Graph, describe
 
 MAX_TEXT = 300
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-OPTIONAL = ("edge_attributes", "directed")  # what not every Graph has
+NUMBERS = ("node_attributes", "edge_weights", "edge_attributes", "directed")
 
 
 def visible(text: object, most: int = MAX_TEXT) -> str:
@@ -84,8 +84,8 @@ def graph_to_plain(graph: Graph) -> dict[str, Any]:
             plain[key] = [_label_to_plain(label, who) for label in labels]
     if graph.node_names != tuple(range(graph.n_nodes)):
         plain["node_names"] = [_label_to_plain(name, who) for name in graph.node_names]
-    for key in ("node_attributes", "edge_weights", *OPTIONAL):
-        value = getattr(graph, key, None)
+    for key in NUMBERS:
+        value = getattr(graph, key)
         if value is not None and value is not False:
             plain[key] = value.tolist() if isinstance(value, np.ndarray) else value
     return plain
@@ -101,8 +101,7 @@ def graph_from_plain(plain: Mapping[str, Any]) -> Graph:
     """
     if not isinstance(plain, Mapping):
         raise GraphError("a graph must be an object with 'n_nodes' and 'edges'")
-    known = ("n_nodes", "edges", "name", "node_labels", "edge_labels", "node_names",
-             "node_attributes", "edge_weights", *OPTIONAL)  # fmt: skip
+    known = ("n_nodes", "edges", "name", "node_labels", "edge_labels", "node_names", *NUMBERS)
     unknown = sorted(set(plain) - set(known))
     if unknown or "n_nodes" not in plain or "edges" not in plain:
         problem = f"has the unknown key {unknown[0]!r}" if unknown else "lacks 'n_nodes' or 'edges'"

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 
+from ddgk.comparison import compare
 from ddgk.errors import ParameterError
 from ddgk.explorer import make_atlas, render_page
 from ddgk.explorer.coordinates import project
@@ -100,8 +101,8 @@ def test_umap_is_repeatable():
 
 
 def test_refusals():
-    graphs = [Graph(2, [(0, 1)]), Graph(3, [])]
+    found = compare([Graph(2, [(0, 1)]), Graph(3, [])], embedding=np.eye(2))
     with pytest.raises(ParameterError, match="one of 'auto', 'umap', 'pca'"):
-        make_atlas(graphs, embedding=np.eye(2), projection="sphere")
+        make_atlas(found, projection="sphere")
     with pytest.raises(ParameterError, match="2 graphs need as many values of 'mass'"):
-        make_atlas(graphs, embedding=np.eye(2), attributes={"mass": [1]})
+        make_atlas(found, attributes={"mass": [1]})

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import MissingExtraError, ParameterError
-from ddgk.vectors import nearest
+from ddgk.vectors import nearest, principal_axes
 
 Array = NDArray[np.float64]
 
@@ -71,7 +71,7 @@ def project(embedding: NDArray[Any], *, method: str = "auto", random_state: int 
     enough = len(rows) >= 15 and len(np.unique(rows, axis=0)) >= 5
     if has_umap and enough and method != "pca":
         return Projection("UMAP", _fit(_umap(rows, random_state)), rows)
-    return Projection("PCA", _fit(_pca(rows, random_state)), rows)
+    return Projection("PCA", _fit(_pca(rows)), rows)
 
 
 def _umap(rows: NDArray[np.float32], random_state: int) -> Array:
@@ -87,14 +87,10 @@ def _umap(rows: NDArray[np.float32], random_state: int) -> Array:
     return found
 
 
-def _pca(rows: NDArray[np.float32], random_state: int) -> Array:
-    from sklearn.decomposition import PCA
-
-    if len(rows) < 2 or rows.shape[1] < 2:
-        return np.stack([rows[:, 0], np.zeros(len(rows))], axis=1).astype(np.float64)
-    solver = "full" if min(rows.shape) <= 500 else "randomized"
-    reduce = PCA(n_components=2, svd_solver=solver, random_state=random_state)
-    found: Array = reduce.fit_transform(rows.astype(np.float64))
+def _pca(rows: NDArray[np.float32]) -> Array:
+    mean, axes = principal_axes(rows, 2)
+    found = np.zeros((len(rows), 2))
+    found[:, : axes.shape[1]] = (rows - mean) @ axes
     return found
 
 

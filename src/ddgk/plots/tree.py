@@ -94,7 +94,14 @@ def clusters(
         branches = figure.add_axes(page.box(0.25, page.foot, 1.75, side))
         heat_map = figure.add_axes(page.box(2.25, page.foot, side, side))
         _draw_branches(branches, drawn, n)
-        image = heat_map.imshow(values[np.ix_(order, order)], cmap="YlGnBu_r", aspect="auto")
+        apart = values[~np.eye(n, dtype=bool)]
+        low = float(np.quantile(apart, 0.005))  # from here on colours tell distances apart
+        image = heat_map.imshow(
+            values[np.ix_(order, order)],
+            cmap="YlGnBu_r",
+            aspect="auto",
+            vmin=low if low < apart.max() else 0.0,
+        )
         _name_rows(heat_map, texts)
         if classes is not None:
             strip = figure.add_axes(page.box(2.06, page.foot, 0.14, side))

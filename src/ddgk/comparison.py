@@ -22,7 +22,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MAX_MATRIX = 5_000  # graphs; above, no distance matrix is computed
-MAX_CLUSTERS = 20  # that the automatic choice tries
+MAX_CLUSTERS = 20  # that the automatic choice tries, and no more than a quarter of the graphs
 LEAST_SILHOUETTE = 0.0  # up to this, the graphs are one cluster
 N_COMPONENTS = 10  # principal components that are clustered
 N_PROTOTYPES = 1_000  # leaves of the tree above MAX_MATRIX graphs
@@ -355,7 +355,8 @@ def _silhouettes(
     from sklearn.metrics import silhouette_score
 
     scores = {}
-    for k in range(2, min(MAX_CLUSTERS, len(sampled) - 1, len(tree)) + 1):
+    most = min(MAX_CLUSTERS, max(2, len(sampled) // 4), len(tree))
+    for k in range(2, most + 1):
         labels = _cut(tree, leaves, k)[sampled]
         if 1 < len(np.unique(labels)) < len(labels):
             scores[k] = float(silhouette_score(distances, labels, metric="precomputed"))

@@ -107,9 +107,7 @@ def _cluster_table(found: Comparison) -> Any:
 def _apart(own: Cluster) -> list[str]:
     """Return what sets a cluster apart, a line each."""
     said = [str(trait) for trait in own.traits[:3]]
-    near = [trait for trait in own.divergences if " from " in trait.name and trait.difference < 0]
-    if near:
-        said.append(f"closer to {near[0].name.partition(' from ')[2]}")
+    said += [str(trait) for trait in own.divergences if trait.name.startswith("loss term")][:1]
     if own.classes:
         counted = sorted(own.classes.items(), key=lambda item: (-item[1], str(item[0])))[:4]
         said.append("classes " + ", ".join(f"{visible(key, 16)}: {n}" for key, n in counted))

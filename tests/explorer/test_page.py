@@ -87,9 +87,10 @@ def test_a_new_graph_is_placed_between_its_neighbours():
     where = project(rows, method="pca")
     assert where.places.min() >= 0
     assert where.places.max() <= 1
-    np.testing.assert_allclose(where.place(rows[3]), where.places[3])
-    x, y = where.place(rows[3] + 0.001)
-    np.testing.assert_allclose((x, y), where.places[3], atol=0.01)
+    same = [{"position": 3, "distance": 0.0}, {"position": 4, "distance": 1.0}]
+    np.testing.assert_allclose(where.place(same), where.places[3])
+    halfway = [{"position": 3, "distance": 0.5}, {"position": 4, "distance": 0.5}]
+    np.testing.assert_allclose(where.place(halfway), where.places[3:5].mean(axis=0))
 
 
 def test_umap_is_repeatable():

@@ -18,6 +18,7 @@ from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
 from ddgk.cli.outputs import check_output
 from ddgk.errors import DatasetError, MissingExtraError, shown
 
+MAX_WORKERS = 4  # processes that embed and align for the server
 MAX_TEXTS = 50  # different texts of a column; with more, it says nothing on a map
 
 
@@ -131,7 +132,7 @@ def explore(
         if not quiet:
             suffix = f"?token={token}" if token else ""
             typer.echo(f"serving http://{host}:{port}/{suffix} (Ctrl-C ends it)")
-        run(atlas, host=host, port=port, token=token)
+        run(atlas, host=host, port=port, token=token, n_workers=min(jobs, MAX_WORKERS))
 
 
 def _read_values(path: Path, n_graphs: int) -> dict[str, list[Any]]:

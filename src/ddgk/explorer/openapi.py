@@ -6,9 +6,11 @@ import html
 import json
 from typing import Any
 
+LISTS = ("node_labels", "edge_labels", "node_names", "node_attributes", "edge_weights",
+         "edge_attributes")  # fmt: skip
 GRAPH: dict[str, Any] = {
     "type": "object",
-    "required": ["n_nodes", "edges"],
+    "description": "n_nodes and edges, or smiles",
     "properties": {
         "n_nodes": {"type": "integer", "minimum": 1},
         "edges": {
@@ -16,11 +18,9 @@ GRAPH: dict[str, Any] = {
             "items": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
         },
         "name": {"type": "string"},
-        "node_labels": {"type": "array"},
-        "edge_labels": {"type": "array"},
-        "node_names": {"type": "array"},
-        "node_attributes": {"type": "array"},
-        "edge_weights": {"type": "array"},
+        "directed": {"type": "boolean"},
+        **{name: {"type": "array"} for name in LISTS},
+        "smiles": {"type": "string"},
     },
 }
 ITEM = {
@@ -64,7 +64,7 @@ def description() -> dict[str, Any]:
             },
             "/api/align": {
                 "post": _operation(
-                    "Partner (p, -1 for none) and confidence in percent (c) of every target node",
+                    "Partner (p, -1 for none), confidence (c), shares (s, z) of nodes in percent",
                     {"target": ITEM, "source": ITEM},
                     ["target", "source"],
                 )

@@ -144,27 +144,27 @@ def _gaussian(views: NDArray[np.float32], bandwidth: float) -> Array:
 
 
 def match_graphs(target: Graph, source: Graph, max_restarts: int = 1) -> Alignment:
-    """Align two graphs quickly; where one of them is directed, edges of the other run both ways."""
+    """Align two graphs quickly; where only one of them is directed, its directions are ignored."""
     from ddgk.alignment import AlignmentOptions, align
 
     if target.directed != source.directed:
-        target, source = _as_directed(target), _as_directed(source)
+        target, source = _without_directions(target), _without_directions(source)
     return align(target, source, options=AlignmentOptions(max_restarts=max_restarts))
 
 
-def _as_directed(graph: Graph) -> Graph:
-    if graph.directed:
+def _without_directions(graph: Graph) -> Graph:
+    if not graph.directed:
         return graph
-    tails, heads, places = graph.arcs()
-    changes = {
-        name: None if values is None else [values[place] for place in places.tolist()]
+    edges, first = np.unique(np.sort(graph.edges, axis=1), axis=0, return_index=True)
+    kept = {
+        name: None if values is None else [values[place] for place in first.tolist()]
         for name, values in (
             ("edge_labels", graph.edge_labels),
             ("edge_weights", graph.edge_weights),
             ("edge_attributes", graph.edge_attributes),
         )
     }
-    return graph.replace(edges=np.stack([tails, heads], axis=1), directed=True, **changes)
+    return graph.replace(edges=edges, directed=False, **kept)
 
 
 def shared_part(found: Alignment) -> float:

@@ -74,6 +74,8 @@ def test_molecules_are_recognised():
     carbonyl = Graph(2, [(0, 1)], node_labels=["C", "O"], edge_labels=[2])
     assert bond_orders(carbonyl) == [2]
     assert draw(carbonyl)["o"] == [2]
+    charged = Graph(2, [(0, 1)], node_labels=["N+", "O-"], edge_labels=["-"])
+    assert draw(charged)["o"] == [1]
     other = Graph(2, [(0, 1)], node_labels=["C", "Q"], edge_labels=[2])
     assert draw(other)["b"] == ["2"]
 

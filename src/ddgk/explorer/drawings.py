@@ -82,7 +82,7 @@ def bond_orders(graph: Graph) -> list[int] | None:
 
 
 def _element(label: Hashable) -> str:
-    text = str(label[0] if isinstance(label, tuple) and label else label)
+    text = str(label[0] if isinstance(label, tuple) and label else label).rstrip("+-0123456789")
     return text[:1].upper() + text[1:2].lower() if text.isalpha() and len(text) <= 2 else ""
 
 

@@ -110,7 +110,7 @@ function drawInto(parent, drawing, places, marks = {}) {
           class: "halo" }, parent);
         text.style.fontSize = `${large}px`;
         text.style.strokeWidth = `${large / 3}px`;
-        text.style.fill = ATOMS[label] || "";
+        text.style.fill = ATOMS[label.replace(/[^A-Za-z]/g, "")] || "";
         text.textContent = label;
       }
     } else {

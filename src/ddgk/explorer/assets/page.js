@@ -397,13 +397,14 @@ function traitLines(i) {
   }
   found.sort((a, b) => Math.abs(b[0]) - Math.abs(a[0]));
   return found.slice(0, 3).filter(([far]) => Math.abs(far) >= 0.7).map(([far, column, mean]) =>
-    `${far > 0 ? "higher" : "lower"} ${column.name}: ${short(column.values[i])}, ` +
-    `mean of all ${short(mean)}`);
+    `${far > 0 ? "higher" : "lower"} ${column.name} (${short(column.values[i])}, ` +
+    `mean of all ${short(mean)})`);
 }
 
 async function showOne(i) {
   const panel = by("panel"), extra = i === state.data.names.length;
   panel.replaceChildren();
+  panel.scrollTop = 0;
   make("h2", nameOf(i), panel);
   if (!extra) {
     const known = state.data.columns.filter((column) => column.kind === "category").map(
@@ -465,6 +466,7 @@ function explainPair(panel, i, j, mine, theirs, match) {
 async function showPair(i, j) {
   const panel = by("panel");
   panel.replaceChildren();
+  panel.scrollTop = 0;
   make("h2", `${nameOf(i)} and ${nameOf(j)}`, panel);
   const waiting = make("p", "Aligning …", panel, "soft");
   let match = null, wrong = "";
@@ -502,7 +504,8 @@ async function showPair(i, j) {
     say(wrong || "No alignment in this page");
   }
   const row = make("div", "", panel, "row");
-  const back = make("button", `Back to ${nameOf(i)}`, row);
+  const back = make("button", "Back", row);
+  back.setAttribute("aria-label", `Back to ${nameOf(i)}`);
   back.addEventListener("click", () => { state.second = -1; showOne(i); redraw(); });
   make("button", "Clear", row).addEventListener("click", clear);
 }

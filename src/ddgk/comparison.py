@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, display
 from ddgk.graphs.convert import as_graph
+from ddgk.plain import graph_names
 from ddgk.traits import Trait, measure, measure_divergences, set_apart
 from ddgk.vectors import neighbor_table, principal_axes
 
@@ -218,7 +219,7 @@ def compare(
     collection = [as_graph(graph) for graph in graphs]
     n = len(collection)
     _check(n, n_neighbors, n_clusters)
-    called = _names(collection, names)
+    called = graph_names(collection, names)
     if classes is not None and len(classes) != n:
         raise ParameterError(f"{n} graphs need as many classes, not {len(classes)}")
     if embedding is None:
@@ -281,14 +282,6 @@ def _check(n: int, n_neighbors: int, n_clusters: int | str) -> None:
         raise ParameterError(f"n_neighbors must be at least 1, not {n_neighbors!r}")
     if n_clusters != "auto" and not (isinstance(n_clusters, int) and 1 <= n_clusters <= n):
         raise ParameterError(f"n_clusters must be 'auto' or between 1 and {n}, not {n_clusters!r}")
-
-
-def _names(graphs: Sequence[Graph], names: Sequence[str] | None) -> list[str]:
-    if names is None:
-        return [str(i) if graph.name is None else graph.name for i, graph in enumerate(graphs)]
-    if len(names) != len(graphs):
-        raise ParameterError(f"{len(graphs)} graphs need as many names, not {len(names)}")
-    return [str(name) for name in names]
 
 
 def _matrix(rows: NDArray[np.floating[Any]]) -> Array:

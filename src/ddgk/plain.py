@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ddgk.errors import GraphError, escaped
+from ddgk.errors import GraphError, ParameterError, escaped
 from ddgk.graphs.graph import Graph, describe
 
 MAX_TEXT = 300
@@ -64,6 +64,24 @@ def _cell(value: Any) -> Any:
         return value
     shown = visible(value, 10_000)
     return f"'{shown}" if str(value).startswith(FORMULA) else shown
+
+
+def graph_names(
+    graphs: Sequence[Graph], names: Sequence[str] | None = None, first: int = 0
+) -> list[str]:
+    """Return the given names, or those that graphs have, or their numbers from `first`.
+
+    Examples
+    --------
+    >>> graph_names([Graph(1, [], name="point"), Graph(2, [])])
+    ['point', '1']
+    """
+    if names is None:
+        own = enumerate(graphs, first)
+        return [str(number) if graph.name is None else graph.name for number, graph in own]
+    if len(names) != len(graphs):
+        raise ParameterError(f"{len(graphs)} graphs need as many names, not {len(names)}")
+    return [str(name) for name in names]
 
 
 def graph_to_plain(graph: Graph) -> dict[str, Any]:

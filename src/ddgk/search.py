@@ -18,7 +18,7 @@ from ddgk.errors import DDGKError, ParameterError
 from ddgk.graphs import Graph
 from ddgk.graphs.convert import as_graph
 from ddgk.index_file import IndexFile, write_sections
-from ddgk.plain import graph_from_plain, graph_to_plain, visible
+from ddgk.plain import graph_from_plain, graph_names, graph_to_plain, visible
 from ddgk.similarity import match_graphs, shared_part
 
 if TYPE_CHECKING:
@@ -192,7 +192,7 @@ class GraphIndex:
                 f"not an array of shape {rows.shape}"
             )
         ids = np.arange(self._next, self._next + len(rows))
-        called = _names(collection, names, ids)
+        called = graph_names(collection, names, self._next)
         self._writable_index()
         self._all = np.concatenate([self._all, rows]) if len(self._all) else rows
         self._ids = np.concatenate([self._ids, ids])
@@ -250,12 +250,12 @@ class GraphIndex:
             return []
         if self._ann is None:
             rows = np.flatnonzero(self._alive)
-            near, distances = nearby.nearest(self.embedding, query, k)
+            near, distances = nearby.nearest_rows(self.embedding, query, k)
             return self._hits(rows[near], distances)
         keys = self._ann.search(query[None], max(4 * k, nearby.CANDIDATES))[0]
         rows = np.minimum(np.searchsorted(self._ids, keys), len(self._ids) - 1)
         rows = np.unique(rows[(self._ids[rows] == keys) & self._alive[rows]])
-        near, distances = nearby.nearest(self._all[rows], query, k)
+        near, distances = nearby.nearest_rows(self._all[rows], query, k)
         return self._hits(rows[near], distances)
 
     def within(self, graph: Any, distance: float) -> list[Hit]:
@@ -430,19 +430,6 @@ class GraphIndex:
 def _later(lengths: list[int]) -> Iterator[bytes]:
     """Yield the lengths of the graphs, which are known once the graphs are written."""
     yield np.asarray(lengths, dtype="<i8").tobytes()
-
-
-def _names(
-    graphs: Sequence[Graph], names: Sequence[str] | None, ids: NDArray[np.int64]
-) -> list[str]:
-    if names is None:
-        return [
-            str(number) if graph.name is None else graph.name
-            for graph, number in zip(graphs, ids.tolist(), strict=True)
-        ]
-    if len(names) != len(graphs):
-        raise ParameterError(f"{len(graphs)} graphs need as many names, not {len(names)}")
-    return [str(name) for name in names]
 
 
 def _whole_numbers(file: IndexFile, name: str) -> NDArray[np.int64]:

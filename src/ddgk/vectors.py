@@ -35,13 +35,13 @@ def exact_distances(vectors: Vectors, query: Vectors) -> Floats:
     return found
 
 
-def nearest(vectors: Vectors, query: Vectors, k: int) -> tuple[Positions, Floats]:
+def nearest_rows(vectors: Vectors, query: Vectors, k: int) -> tuple[Positions, Floats]:
     """Return the k nearest rows, nearest first, equal distances by position.
 
     Examples
     --------
     >>> rows = np.array([[0.0], [3.0], [1.0], [1.0]], dtype=np.float32)
-    >>> nearest(rows, rows[0], 3)
+    >>> nearest_rows(rows, rows[0], 3)
     (array([0, 2, 3]), array([0., 1., 1.]))
     """
     distances = exact_distances(vectors, query)
@@ -72,10 +72,10 @@ def neighbor_table(vectors: Vectors, k: int, *, n_jobs: int = 1) -> tuple[Positi
         for place, candidates in enumerate(found, first):
             own = np.unique(candidates)
             own = own[(own != place) & (own >= 0) & (own < n)]
-            near, apart = nearest(vectors[own], vectors[place], k)
+            near, apart = nearest_rows(vectors[own], vectors[place], k)
             if len(near) < k:  # the index returned too few
                 own = np.delete(np.arange(n), place)
-                near, apart = nearest(vectors[own], vectors[place], k)
+                near, apart = nearest_rows(vectors[own], vectors[place], k)
             positions[place], distances[place] = own[near], apart
     return positions, distances
 

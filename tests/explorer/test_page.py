@@ -11,7 +11,7 @@ from ddgk.comparison import compare
 from ddgk.errors import ParameterError
 from ddgk.explorer import make_atlas, render_page
 from ddgk.explorer.coordinates import project
-from ddgk.explorer.drawings import bond_orders, draw
+from ddgk.explorer.drawings import bond_orders, drawing_values
 from ddgk.graphs import Graph
 
 
@@ -73,15 +73,15 @@ def test_the_same_graphs_give_the_same_page(atlas, page):
 def test_molecules_are_recognised():
     carbonyl = Graph(2, [(0, 1)], node_labels=["C", "O"], edge_labels=[2])
     assert bond_orders(carbonyl) == [2]
-    assert draw(carbonyl)["o"] == [2]
+    assert drawing_values(carbonyl)["o"] == [2]
     charged = Graph(2, [(0, 1)], node_labels=["N+", "O-"], edge_labels=["-"])
-    assert draw(charged)["o"] == [1]
+    assert drawing_values(charged)["o"] == [1]
     other = Graph(2, [(0, 1)], node_labels=["C", "Q"], edge_labels=[2])
-    assert draw(other)["b"] == ["2"]
+    assert drawing_values(other)["b"] == ["2"]
 
 
 def test_large_graphs_are_not_drawn():
-    assert draw(Graph(2000, [(0, 1)])) == {"n": 2000, "m": 1}
+    assert drawing_values(Graph(2000, [(0, 1)])) == {"n": 2000, "m": 1}
 
 
 def test_a_new_graph_is_placed_between_its_neighbours():

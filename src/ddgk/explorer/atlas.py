@@ -12,7 +12,7 @@ import numpy as np
 from ddgk.comparison import Comparison
 from ddgk.errors import DDGKError, ParameterError
 from ddgk.explorer.coordinates import Projection, project
-from ddgk.explorer.drawings import draw
+from ddgk.explorer.drawings import drawing_values
 from ddgk.graphs import Graph
 from ddgk.graphs.graph import label_key
 from ddgk.plain import visible
@@ -67,7 +67,7 @@ class Atlas:
 
     def drawings(self) -> list[dict[str, Any]]:
         """Return drawings of the first graphs, as many as a static page holds."""
-        return [draw(graph) for graph in self.graphs[:MAX_DRAWN]]
+        return [drawing_values(graph) for graph in self.graphs[:MAX_DRAWN]]
 
     def matches(self, n_aligned: int, *, n_jobs: int = 1) -> dict[str, dict[str, Any]]:
         """Align every graph with its nearest ones; keys are "i-j" with i < j."""

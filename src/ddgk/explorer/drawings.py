@@ -25,7 +25,7 @@ ELEMENTS = {"H", "Li", "B", "C", "N", "O", "F", "Na", "Mg", "Al", "Si", "P", "S"
             "Sn", "Sb", "Te", "I", "Pt", "Au", "Hg", "Pb", "Bi"}  # fmt: skip
 
 
-def draw(graph: Graph) -> dict[str, Any]:
+def drawing_values(graph: Graph) -> dict[str, Any]:
     """Return a drawing of a graph.
 
     Returns
@@ -38,7 +38,7 @@ def draw(graph: Graph) -> dict[str, Any]:
 
     Examples
     --------
-    >>> draw(Graph(2, [(0, 1)]))
+    >>> drawing_values(Graph(2, [(0, 1)]))
     {'n': 2, 'm': 1, 'p': [-500, 0, 500, 0], 'e': [0, 1]}
     """
     drawn: dict[str, Any] = {"n": graph.n_nodes, "m": graph.n_edges}

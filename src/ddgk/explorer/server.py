@@ -15,12 +15,12 @@ import numpy as np
 
 from ddgk.errors import DDGKError, GraphError, MissingExtraError, ParameterError
 from ddgk.explorer.atlas import Atlas
-from ddgk.explorer.drawings import draw
+from ddgk.explorer.drawings import drawing_values
 from ddgk.explorer.openapi import description, documentation
 from ddgk.explorer.page import assemble
 from ddgk.explorer.workers import BusyServerError, TooLongError, Workers
 from ddgk.plain import graph_from_plain, graph_to_plain, visible
-from ddgk.vectors import nearest
+from ddgk.vectors import nearest_rows
 
 MAX_BODY = 1 << 20  # bytes
 MAX_NODES = 2_000
@@ -228,7 +228,7 @@ class _Service:
             position = self._position(request.path_params["position"])
             drawing = self._drawings.get(position)
             if drawing is None:
-                drawing = await asyncio.to_thread(draw, self.atlas.graphs[position])
+                drawing = await asyncio.to_thread(drawing_values, self.atlas.graphs[position])
                 self._drawings[position] = drawing
                 if len(self._drawings) > N_CACHED:
                     self._drawings.popitem(last=False)
@@ -295,7 +295,9 @@ class _Service:
         if type(k) is not int or not 1 <= k <= MAX_NEIGHBORS:
             raise _RefusedError(422, f"k must be between 1 and {MAX_NEIGHBORS}")
         rows, names = self.atlas.comparison.embedding, self.atlas.comparison.names
-        near, apart = await asyncio.to_thread(nearest, rows, np.asarray(row, np.float32), k + 1)
+        near, apart = await asyncio.to_thread(
+            nearest_rows, rows, np.asarray(row, np.float32), k + 1
+        )
         found = [
             {"position": place, "name": visible(names[place], 80), "distance": distance}
             for place, distance in zip(near.tolist(), apart.tolist(), strict=True)

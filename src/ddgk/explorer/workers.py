@@ -35,7 +35,7 @@ def _serve(connection: Any, model: Any, max_memory: int) -> None:
     except (ImportError, ValueError, OSError):  # not every system has such limits
         pass
     from ddgk.explorer.atlas import match_values
-    from ddgk.explorer.drawings import draw
+    from ddgk.explorer.drawings import drawing_values
 
     connection.send(("ready", None))
     while True:
@@ -52,7 +52,7 @@ def _serve(connection: Any, model: Any, max_memory: int) -> None:
                 answer = match_values(made[0], made[1], model)
             else:
                 row = [float(value) for value in model.transform(made)[0]]
-                answer = {"row": row, "drawing": draw(made[0])}
+                answer = {"row": row, "drawing": drawing_values(made[0])}
             connection.send(("done", answer))
         except DDGKError as error:
             connection.send(("refused", str(error)))

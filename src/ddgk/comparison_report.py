@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -146,9 +146,9 @@ def write_files(found: Comparison, folder: Path) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     contents = {
-        "neighbors.csv": csv_bytes(_neighbor_rows(found)),
-        "clusters.csv": csv_bytes(_cluster_rows(found)),
-        "traits.csv": csv_bytes(_trait_rows(found)),
+        "neighbors.csv": _table(_neighbor_rows(found)),
+        "clusters.csv": _table(_cluster_rows(found)),
+        "traits.csv": _table(_trait_rows(found)),
         "report.txt": plain_report(found).encode(),
         "summary.json": (json.dumps(_summary(found), indent=1) + "\n").encode(),
     }
@@ -157,12 +157,18 @@ def write_files(found: Comparison, folder: Path) -> list[Path]:
         if len(found.names) <= MAX_CSV:
             rows = zip(found.names, found.distances.tolist(), strict=True)
             table = [["", *found.names], *([name, *row] for name, row in rows)]
-            contents["distances.csv"] = csv_bytes(table)
+            contents["distances.csv"] = _table(table)
         if find_spec("pyarrow") is not None:
             contents["distances.parquet"] = _parquet(found.names, found.distances)
     for name, content in contents.items():
         write_atomically(folder / name, content)
     return [*(folder / name for name in contents), *_draw(found, folder / "clusters.svg")]
+
+
+def _table(rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return rows as CSV; hidden characters of names are written as escapes."""
+    shown = ((visible(v, 10_000) if isinstance(v, str) else v for v in row) for row in rows)
+    return csv_bytes(shown)
 
 
 def _draw(found: Comparison, path: Path) -> list[Path]:

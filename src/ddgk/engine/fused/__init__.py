@@ -48,7 +48,7 @@ class FusedEngine:
         seeds: Sequence[int] = (),  # noqa: ARG002
     ) -> list[EncoderWeights]:
         """Train encoders by full-batch Adam on the mean binary cross-entropy (paper eq. 4)."""
-        from ddgk.engine.fused.compiling import announce
+        from ddgk.compiling import announce
         from ddgk.engine.fused.encoders import train_encoder, train_network
 
         if training.is_regularised or any(graph.gathers is not None for graph in graphs):
@@ -70,16 +70,18 @@ class FusedEngine:
         detail: bool = False,
     ) -> list[Outcome]:
         """Train the attention of every pair by full-batch Adam."""
-        from ddgk.engine.fused.compiling import announce
+        from ddgk.compiling import announce
         from ddgk.engine.fused.groups import Call, plan_groups
         from ddgk.engine.fused.pairs import train_group
 
         joined = any(g.gathers is not None or g.spreads is not None for g, _ in pairs)
         values = any(a.known is not None for g, _ in pairs[:1] for a in g.attributes)
-        if training.layers or joined or values:
+        plain = training.reverse == "free" and training.window == 1 and not training.layers
+        if not plain or joined or values:
             raise ParameterError(
-                "the fused engine trains full attention matrices between nodes with labels; hidden "
-                'layers, other units and real attributes need engine="torch"'
+                "the fused engine trains full matrices of attention and of free reverse attention "
+                "between nodes with labels; tied reverse attention, hidden layers, windows, other "
+                'units and real attributes need engine="torch"'
             )
         announce(train_group)
         call = Call(pairs, seeds, training, detail, np.dtype(self.precision))

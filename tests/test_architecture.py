@@ -29,7 +29,7 @@ LAYERS = [
         "plain",
         "store",
     ],
-    ["attributes", "embedding", "features", "index_file", "matching", "traits"],
+    ["attributes", "embedding", "features", "index_file", "traits"],
     ["config"],
     ["plots", "targets", "transformer"],
     ["encoder"],

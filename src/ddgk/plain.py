@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ddgk.errors import MAX_SHOWN, GraphError, shown
+from ddgk.errors import MAX_SHOWN, GraphError, ParameterError, shown
 from ddgk.graphs.graph import Graph, describe
 
 # How text begins that a spreadsheet would compute.
@@ -83,6 +83,24 @@ def csv_field(value: object, formulas: bool = False) -> str:
 def writable(text: str) -> str:
     """Return text that every file can hold: halves of characters are written as escapes."""
     return text.encode("utf-8", "backslashreplace").decode()
+
+
+def graph_names(
+    graphs: Sequence[Graph], names: Sequence[str] | None = None, first: int = 0
+) -> list[str]:
+    """Return the given names, or those that graphs have, or their numbers from `first`.
+
+    Examples
+    --------
+    >>> graph_names([Graph(1, [], name="point"), Graph(2, [])])
+    ['point', '1']
+    """
+    if names is None:
+        own = enumerate(graphs, first)
+        return [str(number) if graph.name is None else graph.name for number, graph in own]
+    if len(names) != len(graphs):
+        raise ParameterError(f"{len(graphs)} graphs need as many names, not {len(names)}")
+    return [str(name) for name in names]
 
 
 def graph_to_plain(graph: Graph) -> dict[str, Any]:

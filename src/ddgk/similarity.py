@@ -1,9 +1,10 @@
-"""Why two graphs are alike: common neighbourhoods, split over pairs of nodes."""
+"""Why two graphs are alike: common neighbourhoods, split over pairs of nodes, or an alignment."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,14 @@ from numpy.typing import NDArray
 from ddgk.graphs import display
 from ddgk.graphs.graph import Graph, describe
 from ddgk.models import LocalModel
+from ddgk.plain import visible
+
+if TYPE_CHECKING:
+    from ddgk.alignment import Alignment
 
 Array = NDArray[np.float64]
+
+MAX_LISTED = 6  # pairs of nodes with different labels that are named
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,12 +76,14 @@ class SimilarityExplanation:
         first, second = (_by_edge(graph, shares) for graph, shares in sides)
         return first, second
 
-    def __repr__(self) -> str:
+    def summary(self) -> str:
+        """Return kernel, shared part and distances in words."""
         apart = ", ".join(f"{name} {value:.3f}" for name, value in self.distances.items())
-        return (
-            f"SimilarityExplanation({describe(self.first.name)} and {describe(self.second.name)}: "
-            f"kernel {self.kernel:.3f}, shared {self.shared:.3f}; distances: {apart})"
-        )
+        return f"kernel {self.kernel:.3f}, shared {self.shared:.3f}; distances: {apart}"
+
+    def __repr__(self) -> str:
+        both = f"{describe(self.first.name)} and {describe(self.second.name)}"
+        return f"SimilarityExplanation({both}: {self.summary()})"
 
     def _repr_html_(self) -> str:
         """Show a notebook both graphs, coloured by what their nodes share."""
@@ -107,3 +116,74 @@ def explain_pair(model: LocalModel, first: Graph, second: Graph) -> SimilarityEx
         pairs += np.where(one[:, None] == other[None, :], each[one][:, None], 0.0) / len(radii)
     kernel = float(np.exp(-sum(distances.values())))
     return SimilarityExplanation(first, second, kernel, distances, pairs)
+
+
+def match_graphs(target: Graph, source: Graph, max_restarts: int = 1) -> Alignment:
+    """Align two graphs quickly; where only one of them is directed, its directions are ignored."""
+    from ddgk.alignment import AlignmentOptions, align
+
+    if target.directed != source.directed:
+        target, source = _without_directions(target), _without_directions(source)
+    return align(target, source, options=AlignmentOptions(max_restarts=max_restarts))
+
+
+def _without_directions(graph: Graph) -> Graph:
+    if not graph.directed:
+        return graph
+    edges, first = np.unique(np.sort(graph.edges, axis=1), axis=0, return_index=True)
+    kept = {
+        name: None if values is None else [values[place] for place in first.tolist()]
+        for name, values in (
+            ("edge_labels", graph.edge_labels),
+            ("edge_weights", graph.edge_weights),
+            ("edge_attributes", graph.edge_attributes),
+        )
+    }
+    return graph.replace(edges=edges, directed=False, **kept)
+
+
+def shared_part(found: Alignment) -> float:
+    """Return nodes and edges that two aligned graphs share over those that either has.
+
+    Pairs of nodes and edges whose labels differ are not shared. 1 for isomorphic graphs with equal
+    labels.
+
+    Examples
+    --------
+    >>> import ddgk, networkx
+    >>> shared_part(ddgk.align(networkx.path_graph(3), networkx.cycle_graph(3)))
+    0.8333333333333334
+    """
+    from ddgk.alignment.checking import kept_edges, labels_agree
+
+    target, source = found.target, found.source
+    shared = int(labels_agree(target, source, found.pairs).sum())
+    mine, theirs = target.edge_labels, source.edge_labels
+    for t, s in kept_edges(target, source, found.pairs).tolist():
+        shared += mine is None or theirs is None or mine[t] == theirs[s]
+    return shared / (target.n_nodes + target.n_edges + source.n_nodes + source.n_edges - shared)
+
+
+def match_lines(found: Alignment) -> list[str]:
+    """Return an alignment in words: what is shared and what differs, a line each."""
+    target, source = found.target, found.source
+    lines = [
+        f"{len(found.pairs)} of {target.n_nodes} nodes have a partner among {source.n_nodes}",
+        f"{found.n_kept_edges} of {target.n_edges} edges are kept; the other graph has "
+        f"{source.n_edges}",
+    ]
+    mine, theirs = target.node_labels or (), source.node_labels or ()
+    differing = []
+    for t, s in found.pairs.tolist() if mine and theirs else ():
+        if mine[t] != theirs[s]:
+            names = visible(target.node_names[t], 24), visible(source.node_names[s], 24)
+            differing.append(
+                f"{names[0]} ({visible(mine[t], 24)}) to {names[1]} ({visible(theirs[s], 24)})"
+            )
+    if differing:
+        more = len(differing) - MAX_LISTED
+        listed = ", ".join(differing[:MAX_LISTED])
+        lines.append(f"labels differ: {listed}" + (f" and {more} more" if more > 0 else ""))
+    if len(found.pairs):
+        lines.append(f"mean confidence {found.sureness.mean():.2f}")
+    return [*lines, f"shared part {shared_part(found):.0%}"]

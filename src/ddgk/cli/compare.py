@@ -66,8 +66,9 @@ def compare_command(
 
     console = Console(highlight=False, markup=False)
     console.print(found)
-    for path in written:
-        console.print(f"wrote {shown(str(path))}", soft_wrap=True)
+    if out is not None:
+        names = ", ".join(sorted(path.name for path in written))
+        console.print(f"wrote {shown(str(out))}: {names}", soft_wrap=True)
     console.print(f"in {elapsed(ctx):.1f} s")
 
 

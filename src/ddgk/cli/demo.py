@@ -160,7 +160,7 @@ def draw_figures(pairs: dict[str, Alignment], found: Comparison, folder: Path) -
         found.names,
         kinds,
         tree=found.tree,
-        linkage=found.linkage,
+        linkage="ward",
         title="Six kinds of graphs, clustered by structure alone",
         path=paths[0],
     )

@@ -89,6 +89,7 @@ def query(
         check_output(out, (".csv",), force=force)
     from ddgk.plain import csv_bytes, visible
     from ddgk.search import GraphIndex
+    from ddgk.similarity import match_lines
 
     wanted = read_graph(graph, **given.keywords(), quiet=quiet)
     opened = GraphIndex.load(index)
@@ -99,8 +100,7 @@ def query(
         from ddgk.store.files import write_atomically
 
         rows = [
-            (rank + 1, hit.id, hit.name, hit.distance, hit.match.similarity if hit.match else None)
-            for rank, hit in enumerate(hits)
+            (rank, hit.id, hit.name, hit.distance, hit.shared) for rank, hit in enumerate(hits, 1)
         ]
         heading = ("rank", "id", "name", "distance", "shared_part")
         write_atomically(out, csv_bytes([heading, *rows]))
@@ -111,9 +111,10 @@ def query(
     from rich.text import Text
 
     table = Table()
-    for title in ("rank", "graph", "distance", "why"):
+    for title in ("rank", "graph", "distance", *(["why"] if rerank else [])):
         table.add_column(title, justify="left" if title in ("graph", "why") else "right")
-    for rank, hit in enumerate(hits):
-        why = "\n".join(hit.match.lines) if hit.match else ""
-        table.add_row(str(rank + 1), Text(visible(hit.name, 48)), f"{hit.distance:.4g}", Text(why))
+    for rank, hit in enumerate(hits, 1):
+        why = "\n".join(match_lines(hit.alignment)) if hit.alignment else ""
+        row = (str(rank), Text(visible(hit.name, 48)), f"{hit.distance:.4g}", Text(why))
+        table.add_row(*row[: len(table.columns)])
     Console(highlight=False, markup=False).print(table)

@@ -90,12 +90,19 @@ def clusters(
     colours = {} if classes is None else assign_colours(classes)
     texts = [visible(names[i], 22) for i in order]
     with style():
-        page = _Page(side, longest=max(map(len, texts)))
+        page = _Page(side, max(map(len, texts)), [visible(own, 16) for own in colours][:8])
         figure = new_figure(page.width, page.height)
         branches = figure.add_axes(page.box(0.25, page.foot, 1.75, side))
         heat_map = figure.add_axes(page.box(2.25, page.foot, side, side))
         _draw_branches(branches, drawn, n)
-        image = heat_map.imshow(values[np.ix_(order, order)], cmap="YlGnBu_r", aspect="auto")
+        apart = values[~np.eye(n, dtype=bool)]
+        low = float(np.quantile(apart, 0.005))  # from here on colours tell distances apart
+        image = heat_map.imshow(
+            values[np.ix_(order, order)],
+            cmap="YlGnBu_r",
+            aspect="auto",
+            vmin=low if low < apart.max() else 0.0,
+        )
         _name_rows(heat_map, texts)
         if classes is not None:
             strip = figure.add_axes(page.box(2.06, page.foot, 0.14, side))
@@ -120,10 +127,12 @@ class _Page:
 
     foot = 0.6
 
-    def __init__(self, side: float, longest: int) -> None:
+    def __init__(self, side: float, longest: int, classes: list[str]) -> None:
         self.width = 2.25 + side + 0.35 + 0.085 * longest
-        self.height = self.foot + side + 1.05
-        self.n_columns = max(1, int((self.width - 2.25) / 1.75))
+        wide = 0.6 + 0.085 * max(map(len, classes), default=0)
+        self.n_columns = max(1, int((self.width - 2.25) / wide))
+        n_rows = -(-len(classes) // self.n_columns)
+        self.height = self.foot + side + 0.65 + 0.19 * max(n_rows, 2)
 
     def box(self, left: float, bottom: float, width: float, height: float) -> tuple[float, ...]:
         return left / self.width, bottom / self.height, width / self.width, height / self.height

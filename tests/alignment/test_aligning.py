@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 import time
-from itertools import pairwise
+from itertools import combinations, pairwise, permutations
 
 import networkx
 import numpy as np
@@ -14,6 +14,8 @@ import pytest
 
 from ddgk import Graph, align
 from ddgk.alignment import AlignmentOptions, align_many
+from ddgk.alignment.encoding import Network, code_graphs, encode
+from ddgk.alignment.propagation import LEAST_ROUNDS, _match, affordable_rounds, propagate
 from ddgk.errors import ParameterError
 
 WITH_WEIGHTS = pytest.mark.skipif(
@@ -26,6 +28,16 @@ def from_networkx(graph):
     return Graph(
         graph.number_of_nodes(), list(networkx.convert_node_labels_to_integers(graph).edges)
     )
+
+
+def encode_alone(graph) -> Network:
+    """Return a graph as arrays, nodes as they are numbered."""
+    codes = code_graphs((graph, graph), ())
+    return encode(graph, graph, codes, (np.arange(graph.n_nodes),) * 2, ()).target
+
+
+def go_on():
+    return True
 
 
 def damaged(graph, share, seed):
@@ -92,7 +104,55 @@ def test_noisy_networks_are_mostly_found():
     graph = from_networkx(networkx.random_geometric_graph(300, 0.12, seed=3))
     target, order = damaged(graph, 0.1, 0)
     found = align(target, graph)
+    assert found.edge_correctness == 1
+    assert (order[found.pairs[:, 0]] == found.pairs[:, 1]).mean() > 0.85  # the rest are ties
+
+
+def test_sparse_networks_are_found_where_many_edges_are_missing():
+    graph = from_networkx(networkx.random_geometric_graph(300, 0.075, seed=3))
+    target, order = damaged(graph, 0.2, 0)
+    found = align(target, graph)
+    assert found.edge_correctness > 0.9
+    assert (order[found.pairs[:, 0]] == found.pairs[:, 1]).mean() > 0.4
+
+
+def test_dense_networks_are_found():
+    graph = from_networkx(networkx.powerlaw_cluster_graph(300, 40, 0.5, seed=1))
+    target, order = damaged(graph, 0.2, 0)
+    network = encode_alone(graph)
+    assert affordable_rounds(network, network) < LEAST_ROUNDS  # neighbours by mean field
+    found = align(target, graph)
     assert (order[found.pairs[:, 0]] == found.pairs[:, 1]).mean() > 0.9
+
+
+def test_direction_counts_in_beliefs():
+    # A directed cycle with a chord: without direction it has a reflection.
+    edges = [(i, (i + 1) % 9) for i in range(9)] + [(0, 4)]
+    graph = Graph(9, edges, directed=True)
+    beliefs = propagate(*[encode_alone(graph)] * 2, np.zeros((9, 9), np.float32), 40, go_on, 0.5)
+    assert (beliefs.argmax(axis=1) == np.arange(9)).all()
+
+
+@pytest.mark.parametrize("degrees", [(1, 4), (2, 3), (3, 3), (3, 5), (4, 4)])
+def test_sums_over_matchings_of_neighbours(degrees):
+    # Two stars: the centres are as likely a pair as their leaves can be matched.
+    stars = [networkx.star_graph(degree) for degree in degrees]
+    mine, theirs = (encode_alone(from_networkx(star)) for star in stars)
+    rng = np.random.default_rng(0)
+    beliefs = rng.uniform(0.1, 0.5, (mine.n_nodes, theirs.n_nodes)).astype(np.float32)
+    out = np.zeros_like(beliefs)
+    odds = np.float32(0.4), np.float32(0.3), np.float32(0.2)
+    how = True, 0.5, beliefs, odds, np.float32(0.0), out, 0, mine.n_nodes
+    _match(mine[:4], theirs[:4], *how)
+    weights = odds[0] * beliefs[np.ix_(mine.heads[: degrees[0]], theirs.heads[: degrees[1]])]
+    total = 0.0
+    for size in range(min(degrees) + 1):
+        for rows in combinations(range(degrees[0]), size):
+            for columns in permutations(range(degrees[1]), size):
+                alone = odds[1] ** (degrees[0] - size) * odds[2] ** (degrees[1] - size)
+                total += float(np.prod(weights[rows, columns]) * alone)
+    exact = min(degrees) <= 3
+    assert out[0, 0] == pytest.approx(np.log(total), rel=1e-5 if exact else 0.05)
 
 
 def test_graphs_of_different_size():

@@ -58,10 +58,10 @@ def align(
         |A - P B P'|^2 + 2 c sum_i [labels of i and its partner differ]
 
     over one-to-one matchings P. If refinement of the two graphs finds an isomorphism, that is it.
-    Otherwise the problem is relaxed (the PATH algorithm [2]_ with node features, as in FUGAL [3]_,
-    for graphs up to some thousand nodes; graduated assignment [4]_ on a few candidates a node
-    above), rounded to a matching, and improved by simulated annealing. Restarts end as soon as a
-    matching is proven best.
+    Otherwise belief propagation makes a soft matching: a pair is as likely as its neighbours can be
+    matched one to one [2]_, [3]_ (for graphs up to some thousand nodes; graduated assignment [4]_
+    on a few candidates a node above). It is rounded, and improved by simulated annealing. Restarts
+    end as soon as a matching is proven best.
 
     Parameters
     ----------
@@ -94,8 +94,9 @@ def align(
     References
     ----------
     .. [1] Koopmans, Beckmann. Assignment problems and the location of economic activities. 1957.
-    .. [2] Zaslavskiy, Bach, Vert. A path following algorithm for the graph matching problem. 2009.
-    .. [3] Bommakanti et al. FUGAL: feature-fortified unrestricted graph alignment. 2024.
+    .. [2] Piccioli, Semerjian, Sicuro, Zdeborova. Aligning random graphs with a sub-tree similarity
+       message-passing algorithm. 2022.
+    .. [3] Vontobel. The Bethe permanent of a nonnegative matrix. 2013.
     .. [4] Gold, Rangarajan. A graduated assignment algorithm for graph matching. 1996.
 
     Examples

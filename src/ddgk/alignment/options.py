@@ -17,7 +17,7 @@ class AlignmentOptions:
         Restarts at most. Fewer are run once a matching is proven best, once three in a row bring
         nothing, or where graphs are large.
     iterations : int
-        Frank-Wolfe iterations of the relaxation.
+        Rounds of belief propagation at most; fewer where a round is expensive.
     search_steps : int
         Proposals of the local search, per node.
     max_dense : int
@@ -48,8 +48,8 @@ class AlignmentOptions:
     """
 
     max_restarts: int = 8
-    iterations: int = 60
-    search_steps: int = 1000
+    iterations: int = 40
+    search_steps: int = 2000
     max_dense: int = 6000
     candidates: int = 16
     label_cost: float = 1.0

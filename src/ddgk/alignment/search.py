@@ -26,18 +26,21 @@ Integers = NDArray[np.int64]
 
 MOST_ASKED = 200  # of the neighbours of a hub so many are candidates
 FREE = -1
+NO_PRIOR = np.zeros((0, 0), dtype=np.float32)
 
 
 class Scoring(NamedTuple):
     """What a matching is worth.
 
     label_cost: of a pair whose labels differ, in edges. other_label: the worth of an edge on one of
-    another label. induced: weight of edges between partners.
+    another label. induced: weight of edges between partners. prior: what pairs are worth by
+    themselves, in edges, (n_small, n_large), or empty.
     """
 
     label_cost: float
     other_label: float
     induced: float
+    prior: NDArray[np.float32] = NO_PRIOR
 
 
 @inner
@@ -90,7 +93,10 @@ def _worth(
 @inner
 def pair_costs(small: Network, large: Network, node: int, at: int, scoring: Scoring) -> float:
     """Return what a pair costs by itself."""
-    return 0.0 if small.labels[node] == large.labels[at] else scoring.label_cost
+    cost = 0.0 if small.labels[node] == large.labels[at] else scoring.label_cost
+    if len(scoring.prior):
+        cost -= scoring.prior[node, at]
+    return cost
 
 
 @inner
@@ -130,11 +136,10 @@ def anneal(
     steps: int,
     temperatures: tuple[float, float],
     state: np.uint64,
-    enough: float,
 ) -> tuple[Integers, float, np.uint64]:
     """Swap partners at falling temperature; return the best matching met, its gain, the state.
 
-    partners: changed in place, of every node of the graph with fewer. enough: a gain that ends it.
+    partners: changed in place, of every node of the graph with fewer.
     """
     n = len(partners)
     holders = np.full(len(large.starts) - 1, FREE)
@@ -196,8 +201,6 @@ def anneal(
             top = value
             for place in range(n):
                 best[place] = partners[place]
-            if top >= enough - 1e-9:
-                break
     return best, top, state
 
 

@@ -14,21 +14,24 @@ from numpy.typing import NDArray
 
 from ddgk.alignment.encoding import Encoded, Network
 from ddgk.alignment.options import AlignmentOptions
-from ddgk.alignment.relaxation import feature_costs, relax
-from ddgk.alignment.search import Scoring, anneal, total_worth
+from ddgk.alignment.propagation import affordable_rounds, feature_costs, propagate
+from ddgk.alignment.search import NO_PRIOR, Scoring, anneal, total_worth
 from ddgk.alignment.voting import complete, match_by_votes
 from ddgk.hashing import scramble
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-CHUNK = 1 << 20  # search steps between two looks at the clock
+CHUNKS = (1 << 12, 1 << 20)  # search steps between two looks at the clock, least and most
 TEMPERATURES = (0.3, 0.05)  # of the search, in edges
 SMALL_TEMPERATURES = (0.6, 0.1)  # where restarts are affordable, and so is more search
-SMALL_FACTOR = 4  # so many times the search steps, likewise
-RESTART_ENTRIES = 200_000  # pairs of nodes that another restart is worth
+SMALL_FACTOR = 2  # so many times the search steps, likewise
+RESTART_ENTRIES = 40_000  # pairs of nodes that another restart is worth
 PATIENCE = 3  # restarts without improvement that end the search
-NOISE = (0.5, 0.25, 1.0)  # standard deviations of random costs, restart by restart
+FEATURES = (1.0, 4.0, 0.0)  # weights of node features, restart by restart
+NOISE = (0.0, 0.0, 0.5, 1.0, 2.0)  # standard deviations of random costs, likewise
+PRIOR = 0.6  # what a belief of 1 is worth to the search, in edges; nothing in small graphs
+GROUPS = 4.0  # what leaving a group costs, in nats
 IMPOSSIBLE = 1e3  # the cost of a pair that labels="strict" excludes, in edges
 EVERY = 3.0  # seconds between two lines of progress
 
@@ -94,14 +97,17 @@ def solve(
     n_edges = min(len(small.heads), len(large.heads)) / 2
     bound = n_edges * (1.0 - scoring.induced)
     rounds = min(options.max_restarts, 1 + RESTART_ENTRIES // (small.n_nodes * large.n_nodes))
+    if small.n_nodes * large.n_nodes <= options.max_dense**2:
+        affordable = int(affordable_rounds(small, large)) // options.iterations
+        rounds = min(options.max_restarts, max(rounds, affordable))
     idle = 0
     try:
         for count in range(1, rounds + 1):
             budget.doing = f"restart {count} of at most {rounds}"
-            partners = _start(small, large, scoring, options, budget, (seed, count), n_jobs, groups)
-            partners = _search(
-                small, large, scoring, partners, options, budget, bound, (seed, count)
-            )
+            stream = seed, count
+            first = _start(small, large, scoring, options, budget, stream, n_jobs, groups)
+            believed = scoring._replace(prior=first[1])
+            partners = _search(small, large, believed, first[0], options, budget, bound, stream)
             value = total_worth(small, large, partners, scoring)
             idle = 0 if value > worth + 1e-9 else idle + 1
             if value > worth + 1e-9:
@@ -126,24 +132,28 @@ def _start(
     stream: tuple[int, int],
     n_jobs: int,
     groups: tuple[Integers, Integers] | None,
-) -> Integers:
-    """Return a first matching, by dense relaxation or, of large graphs, by votes."""
+) -> tuple[Integers, NDArray[np.float32]]:
+    """Return a first matching and what its pairs are worth; the latter not of large graphs."""
     if small.n_nodes * large.n_nodes > options.max_dense**2:
-        found = match_by_votes(
-            small, large, scoring, options.candidates, options.iterations // 2, budget.go_on
-        )
-        return complete(found, small, large)
+        steps = max(1, 3 * options.iterations // 4)
+        found = match_by_votes(small, large, scoring, options.candidates, steps, budget.go_on)
+        return complete(found, small, large), NO_PRIOR
     from scipy.optimize import linear_sum_assignment
 
-    costs = feature_costs(small, large, 2.0 * min(scoring.label_cost, 20.0))
-    if stream[1] > 1:
+    count = stream[1] - 1
+    weight = FEATURES[count % len(FEATURES)]
+    costs = feature_costs(small, large, min(scoring.label_cost, 20.0), weight)
+    level = NOISE[min(count, 2 + count % 3)]
+    if level:
         generator = np.random.Generator(np.random.PCG64(list(stream)))
-        level = NOISE[stream[1] % len(NOISE)]
-        costs += level * generator.standard_normal(costs.shape, dtype=np.float32)
+        costs += np.float32(level) * generator.standard_normal(costs.shape, dtype=np.float32)
     # A third of the restarts leaves groups out, since groups may mislead.
-    regroup = None if groups is None or stream[1] % 3 == 0 else _regrouping(*groups)
-    soft = relax(small, large, costs, options.iterations, budget.go_on, n_jobs, regroup)
-    return np.asarray(linear_sum_assignment(soft, maximize=True)[1], dtype=np.int64)
+    regroup = None if groups is None or count % 3 == 2 else _regrouping(*groups)
+    how = small, large, costs, options.iterations, budget.go_on, scoring.other_label
+    beliefs = propagate(*how, n_jobs, regroup)
+    partners = linear_sum_assignment(beliefs, maximize=True)[1]
+    is_small = beliefs.size <= RESTART_ENTRIES
+    return partners.astype(np.int64), NO_PRIOR if is_small else np.float32(PRIOR) * beliefs
 
 
 def _regrouping(mine: Integers, theirs: Integers) -> Callable[[Any], Any]:
@@ -154,7 +164,7 @@ def _regrouping(mine: Integers, theirs: Integers) -> Callable[[Any], Any]:
     def regroup(matching: Any) -> Any:
         between = here.T @ matching @ there
         between /= np.maximum(between.max(axis=1, keepdims=True), 1e-12)
-        return (here @ (1.0 - between)) @ there.T
+        return np.float32(GROUPS) * ((here @ (1.0 - between)) @ there.T)
 
     return regroup
 
@@ -174,17 +184,16 @@ def _search(
     steps = options.search_steps * small.n_nodes * (SMALL_FACTOR if is_small else 1)
     hot, cold = SMALL_TEMPERATURES if is_small else TEMPERATURES
     state = np.uint64(scramble(np.array([stream[0] * 4096 + stream[1]], dtype=np.uint64))[0])
+    plain = scoring._replace(prior=NO_PRIOR)
     best, worth = partners, total_worth(small, large, partners, scoring)
-    bounds = [*range(0, steps, CHUNK), steps]
-    for first, last in pairwise(bounds):
-        if worth >= bound - 1e-9 or not budget.go_on():
+    chunk = min(max(steps // 10, CHUNKS[0]), CHUNKS[1])
+    for first, last in pairwise([*range(0, steps, chunk), steps]):
+        if total_worth(small, large, best, plain) >= bound - 1e-9 or not budget.go_on():
             break
         pair = hot * (cold / hot) ** (first / steps), hot * (cold / hot) ** (last / steps)
         partners = partners.copy()
         before = total_worth(small, large, partners, scoring)
-        found, gain, state = anneal(
-            small, large, partners, scoring, last - first, pair, state, bound - before
-        )
+        found, gain, state = anneal(small, large, partners, scoring, last - first, pair, state)
         state = np.uint64(state)
         if before + gain > worth + 1e-9:
             best, worth = found, before + gain

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.alignment.encoding import Network
-from ddgk.alignment.search import MOST_ASKED, Scoring, keep_best, pair_costs, shares
+from ddgk.alignment.search import MOST_ASKED, Scoring, keep_best, shares
 from ddgk.compiling import compiled, inner
 
 Array = NDArray[np.float64]
@@ -176,7 +176,6 @@ def vote(
     votes = np.zeros(n_source)
     asked = np.zeros(n_source, dtype=np.bool_)
     listed = np.empty(n_source, dtype=np.int64)
-    labels = Scoring(label_cost, 0.0, 0.0)
     for node in range(len(target.starts) - 1):
         n_listed = _poll(target, source, rows, node, votes, asked, listed, turned)
         best = np.full(width, -np.inf)
@@ -186,7 +185,9 @@ def vote(
             votes[other] = 0.0
             asked[other] = False
             if most > best[width - 1]:  # costs are not negative, so others need not be priced
-                score = most - 2.0 * pair_costs(target, source, node, other, labels)
+                score = most
+                if target.labels[node] != source.labels[other]:
+                    score -= 2.0 * label_cost
                 for column in range(target.features.shape[1]):
                     gap = target.features[node, column] - source.features[other, column]
                     score -= gap * gap

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ddgk.attribute_distance import node_points
 from ddgk.attributes import Attribute, NodeValues, Rows
+from ddgk.compiling import prepare
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
 from ddgk.encoder import Encoder, train_encoders
@@ -184,6 +185,8 @@ class GlobalModel(Model):
     ) -> GlobalModel:
         """Train an encoder per source, and the baselines."""
         blank = cls(config, encoding, (), seed, execution)
+        if blank.engine_name == "fused":
+            prepare("refinement", "encoders", "pairs")
         scorer = blank._scorer(execution.n_threads)
         encoders = scorer.encode_sources(sources)
         return cls(config, encoding, tuple(encoders), seed, execution, scorer.baselines(encoders))
@@ -283,6 +286,8 @@ class LocalModel(Model):
             threads=execution.n_threads,
             reason=config.torch_reason,
         )
+        if cls(config, encoding, (), seed, execution).engine_name == "fused":
+            prepare("refinement", "encoders", "attention")
         parts = [source_part(graph, encoding, seed) for graph in sources]
         encoders = train_encoders(parts, encoding, config, engine, seed)
         blank = cls(config, encoding, tuple(encoders), seed, execution)

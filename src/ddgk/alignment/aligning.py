@@ -25,6 +25,7 @@ from ddgk.alignment.options import AlignmentOptions
 from ddgk.alignment.result import Alignment
 from ddgk.alignment.search import Scoring, weigh
 from ddgk.alignment.solving import IMPOSSIBLE, Budget, Solution, solve
+from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph
@@ -115,6 +116,7 @@ def align(
     pair = as_graph(target, policies=kept), as_graph(source, policies=kept)
     if is_directed(pair[0]) != is_directed(pair[1]):
         raise ParameterError("one graph is directed and the other is not; give both alike")
+    prepare("refinement", "alignment")
     budget = Budget(max_seconds, verbose)
     return _align(*pair, labels, groups, budget, random_state, _threads(n_jobs), chosen)
 
@@ -196,14 +198,14 @@ def _align(
     else:
         inner = None if grouped is None else _group_codes(grouped, encoded)
         solution = solve(encoded, labels, options, budget, int(seed), n_jobs, inner)
-    return _finish(target, source, encoded, solution, labels, options, budget, grouped)
+    return finish(target, source, encoded, solution, labels, options, budget, grouped)
 
 
 def _group_codes(grouped: tuple[Grouping, Grouping], encoded: Encoded) -> tuple[Integers, Integers]:
     return grouped[0].codes[encoded.orders[0]], grouped[1].codes[encoded.orders[1]]
 
 
-def _finish(
+def finish(
     target: Graph,
     source: Graph,
     encoded: Encoded,

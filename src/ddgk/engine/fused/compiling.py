@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -59,14 +58,6 @@ def _date_by_all_files(kernel: Any) -> None:
     stored: Any = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if hasattr(stored, "_source_stamp"):
         stored._source_stamp = _STAMP
-
-
-def announce(kernel: Any) -> None:
-    """Say on stderr that a kernel is being compiled, unless it is loaded or on disk."""
-    name = f"{kernel.__module__.rsplit('.', 1)[-1]}.{kernel.__name__}-*.nbi"
-    if not kernel.signatures and not any(Path(kernel.stats.cache_path).glob(name)):
-        text = "ddgk: compiling the fused engine, once on this machine"
-        print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def intrinsic(function: Callable[..., Any]) -> Any:

@@ -35,6 +35,7 @@ BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 RUNNING = [page for page in PAGES if "```python\n" in page.read_text()]
+NOTEBOOKS = [ROOT / "docs" / "get_started.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
 EXTRAS = {
     "rdkit": "rdkit",
     "matplotlib": "plots",
@@ -226,6 +227,27 @@ def test_pages_become_notebooks():
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert [cell["source"] for cell in code] == [block["code"].rstrip() for block in blocks]
     assert code[0]["outputs"][0]["text"] == blocks[0]["output"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda page: page.stem)
+def test_notebooks_print_what_they_show(page, tmp_path):
+    """Run the notebook of a page in a kernel of Jupyter, as a reader does."""
+    client = pytest.importorskip("nbclient", reason="notebooks need the extra dev")
+    import nbformat
+
+    made = load_hooks().notebook(page.read_text())
+    shown = nbformat.validator.normalize(made)[1]
+    cells = nbformat.from_dict(shown)
+    resources = {"metadata": {"path": str(tmp_path)}}
+    done = client.NotebookClient(cells, timeout=300, resources=resources).execute()
+    for before, after in zip(made["cells"], done.cells, strict=True):
+        if before["cell_type"] == "code":
+            wanted, printed = (
+                "".join(part["text"] for part in cell["outputs"] if part.get("name") == "stdout")
+                for cell in (before, after)
+            )
+            assert CHECKER.check_output(wanted, printed, FLAGS), after["source"]
 
 
 def write(page: Path) -> None:

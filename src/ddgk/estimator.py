@@ -80,6 +80,7 @@ class DDGK(Transformer):
     source_indices_ : array of int or None
         Positions of the sources among the fitted graphs; None where graphs were given.
     config_ : Config
+        The configuration that `fit` used, with every field.
     term_names_ : list of str
         Names of the loss terms.
     checkpoints_ : tuple of int

@@ -76,6 +76,8 @@ def measure_checksums(gigabytes: float, folder: str) -> None:
     n_tiles = int(gigabytes * 1e9 / (4 * COLUMNS * ROWS_OF_A_TILE))
     n_graphs = n_tiles * ROWS_OF_A_TILE
     made = (ddgk.Graph(1, [], node_attributes=[[n]]) for n in range(n_graphs))
+    if folder is not None:
+        Path(folder).mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as where:
         run = embed_into(where, Random(), made)
         size = sum(path.stat().st_size for path in Path(where).rglob("*") if path.is_file())

@@ -126,6 +126,17 @@ def align_many(
 ) -> list[Alignment]:
     """Align many pairs of graphs, in threads; the other parameters are those of `align`.
 
+    Parameters
+    ----------
+    pairs : iterable of pairs of graphs
+        A target and a source each.
+    n_jobs : int, optional
+        Pairs aligned at the same time; results do not depend on it. Default 1; -1: one per core.
+
+    Returns
+    -------
+    list of Alignment
+
     Examples
     --------
     >>> import ddgk

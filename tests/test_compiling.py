@@ -17,6 +17,7 @@ from ddgk.cli.doctor import _kernels, _modules
 paths = [nx.path_graph(n) for n in range(3, 9)]
 X = ddgk.DDGK(n_sources=2, random_state=0).fit_transform(paths)
 ddgk.align(nx.cycle_graph(6), nx.star_graph(7))
+ddgk.align(nx.path_graph(200), nx.path_graph(200))
 paper = ddgk.Config.preset("paper").replace(checkpoints=2, encoder_epochs=2)
 ddgk.DDGK(n_sources=2, config=paper, random_state=0).fit_transform(paths)
 counts = [kernel.stats for name in _modules() for kernel in _kernels(name)]

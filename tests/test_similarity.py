@@ -35,6 +35,8 @@ def test_the_kernel_is_that_of_the_embedding(model):
     assert why.kernel == pytest.approx(float(rows[0] @ rows[1]), abs=2e-3)
     same = model.explain_similarity(GRAPHS[0], GRAPHS[0])
     assert same.kernel == pytest.approx(1, abs=1e-6)
+    assert same.shared == pytest.approx(1)
+    assert np.exp(-sum(why.distances.values())) == pytest.approx(why.kernel)
 
 
 def test_it_fits_a_line_and_needs_local_attention(model):

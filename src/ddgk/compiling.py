@@ -1,4 +1,9 @@
-"""Compilation of Numba kernels: how, when, and what a first use says about it."""
+"""Compilation of Numba kernels: how, where they are kept, and what a first use says about it.
+
+Rounding is exactly as written, without fast-math: a result must not depend on how the compiler
+regroups a sum. The error model is numpy's, since Python's check for division by zero would keep
+loops from being vectorised.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -33,32 +39,48 @@ class Part(NamedTuple):
 
 PROBE_SECONDS = 0.45  # of `_probe`
 PARTS = {
-    "refinement": Part("ddgk.symmetry", "_refine", 3.7),
-    "encoders": Part("ddgk.engine.fused.encoders", "train_network", 5.9),
-    "attention": Part("ddgk.features", "_product", 10.9),
-    "pairs": Part("ddgk.engine.fused.pairs", "train_group", 15.8),
-    "alignment": Part("ddgk.alignment.search", "weigh", 6.4),
+    "refinement": Part("ddgk.symmetry", "_refine", 4.0),
+    "encoders": Part("ddgk.engine.fused.encoders", "train_network", 5.6),
+    "attention": Part("ddgk.features", "_product", 8.1),
+    "pairs": Part("ddgk.engine.fused.pairs", "train_group", 14.6),
+    "alignment": Part("ddgk.alignment.search", "weigh", 7.4),
 }
+
+# For kernels that only other kernels call. Without an entrance for Python they compile several
+# times as fast.
+INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 
 
 def compiled(function: Function) -> Function:
-    """Compile a kernel without reordering floating point operations, and cache it on disk."""
-    try:
-        result = numba.njit(error_model="numpy", nogil=True, cache=True)(function)
-    except RuntimeError:  # no folder on this computer can be written: compile in every process
-        result = numba.njit(error_model="numpy", nogil=True)(function)
-    return cast(Function, without_literals(result))
+    """Compile a kernel that Python calls: it holds no lock meanwhile, and is kept on disk."""
+    return cast(Function, without_literals(_kept(function)))
+
+
+def lean(function: Function) -> Function:
+    """Compile a kernel that Python calls and that allocates nothing.
+
+    Numba's own memory is switched off: counting references to arrays that threads share costs a
+    tenth of the time of one thread and half of what a second one brings. What is on disk is
+    outdated when any file of the kernel's package changes; Numba looks at the kernel's file alone.
+    """
+    result: Any = _kept(function, _nrt=False)
+    stored: Any = getattr(getattr(result, "_cache", None), "_cache_file", None)
+    if hasattr(stored, "_source_stamp"):
+        stored._source_stamp = _package_stamp(Path(function.__code__.co_filename).parent)
+    return cast(Function, result)
 
 
 def inner(function: Function) -> Function:
     """Compile a kernel that other kernels call, Python does not, and that allocates nothing.
 
-    It is stored as a part of its callers. Without an entrance for Python, and without counting
-    references to arrays that its callers hold, it compiles several times as fast.
+    It is stored as a part of its callers.
     """
-    result = numba.njit(
-        error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, _nrt=False
-    )(function)
+    return cast(Function, without_literals(numba.njit(**INNER, _nrt=False)(function)))
+
+
+def inlined(function: Function) -> Function:
+    """Compile a function that becomes part of every kernel that calls it."""
+    result = numba.njit(**INNER, _nrt=False, forceinline=True)(function)
     return cast(Function, without_literals(result))
 
 
@@ -72,6 +94,20 @@ def without_literals(kernel: Any) -> Any:
 
     kernel.get_call_template = template
     return kernel
+
+
+def _kept(function: Function, **options: Any) -> Any:
+    options |= {"error_model": "numpy", "nogil": True}
+    try:
+        return numba.njit(**options, cache=True)(function)
+    except RuntimeError:  # no folder on this computer can be written: compile in every process
+        return numba.njit(**options)(function)
+
+
+@cache
+def _package_stamp(folder: Path) -> tuple[tuple[str, float, int], ...]:
+    files = sorted(folder.glob("*.py"))
+    return tuple((file.name, file.stat().st_mtime, file.stat().st_size) for file in files)
 
 
 def is_stored(kernel: Any) -> bool:

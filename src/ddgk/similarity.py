@@ -1,4 +1,4 @@
-"""Why two graphs are alike: the kernel of node views, split over pairs of nodes."""
+"""Why two graphs are alike: common neighbourhoods, split over pairs of nodes."""
 
 from __future__ import annotations
 
@@ -19,38 +19,33 @@ Array = NDArray[np.float64]
 class SimilarityExplanation:
     """How the similarity of two graphs adds up.
 
-    The kernel is K = exp(-(a D + b d^2)), with real attributes exp(-((1 - w) (a D + b d^2) + w W)),
-    where d^2 = (k(A, A) + k(B, B) - 2 k(A, B)) / unit (see `ddgk.features`). k(A, B) is a sum over
-    pairs of nodes, which is split here.
+    The kernel is K = exp(-sum of `distances`). The distance of neighbourhoods is
+    c (1 - shared) with a constant c (see `ddgk.features`), and `shared` is a sum over pairs of
+    nodes: a node of one graph shares with the nodes of the other that have the same
+    neighbourhood, averaged over radii of 0 to 4 hops.
 
     Attributes
     ----------
     first, second : Graph
     kernel : float
         K, 1 for graphs that the method cannot tell apart.
-    divergence_distance : float
-        D, the distance of the divergences.
-    view_distance : float
-        d^2, the squared distance of the node views.
-    attribute_distance : float
-        W, the distance of the real attributes; 0 without them.
+    distances : dict from str to float
+        What "views", "neighbourhoods", "size" and "attributes" add to the exponent.
     pairs : array of shape (n_first, n_second)
         The share of every pair of nodes in `shared`.
     shared : float
-        k(A, B), the sum of `pairs`.
+        The sum of `pairs`: 1 where the graphs have the same neighbourhoods, 0 where none is common.
     """
 
     first: Graph
     second: Graph
     kernel: float
-    divergence_distance: float
-    view_distance: float
-    attribute_distance: float
+    distances: dict[str, float] = field(compare=False)
     pairs: Array = field(compare=False)
 
     @property
     def shared(self) -> float:
-        """Return k(A, B)."""
+        """Return the share of common neighbourhoods."""
         return float(self.pairs.sum())
 
     def by_node(self) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
@@ -75,10 +70,10 @@ class SimilarityExplanation:
         return first, second
 
     def __repr__(self) -> str:
+        apart = ", ".join(f"{name} {value:.3f}" for name, value in self.distances.items())
         return (
             f"SimilarityExplanation({describe(self.first.name)} and {describe(self.second.name)}: "
-            f"kernel {self.kernel:.3f}; distances: divergences {self.divergence_distance:.3f}, "
-            f"views {self.view_distance:.3f}, attributes {self.attribute_distance:.3f})"
+            f"kernel {self.kernel:.3f}, shared {self.shared:.3f}; distances: {apart})"
         )
 
     def _repr_html_(self) -> str:
@@ -100,30 +95,15 @@ def _by_edge(graph: Graph, shares: Array) -> dict[tuple[Hashable, Hashable], flo
 
 def explain_pair(model: LocalModel, first: Graph, second: Graph) -> SimilarityExplanation:
     """Split the similarity of two graphs over their nodes."""
-    described, outcome = model.describe([first, second])
-    features = model.map
-    rows = features.node_views(outcome)
-    cut, scale = first.n_nodes, 1.0 / np.sqrt(first.n_nodes * second.n_nodes)
+    distances = model.map.parts_of_pair(model.describe([first, second]))
     pairs = np.zeros((first.n_nodes, second.n_nodes))
-    norms = np.zeros(2)
-    for views in rows:
-        kernel = _gaussian(views, features.bandwidth)
-        pairs += kernel[:cut, cut:] * scale
-        norms += kernel[:cut, :cut].sum() / cut, kernel[cut:, cut:].sum() / second.n_nodes
-    columns = features.standardised(described)
-    apart = float(np.abs(columns[0] - columns[1]).sum() / features.units[0])
-    view_distance = float(max(0.0, norms.sum() - 2 * pairs.sum()) / features.units[1])
-    columns = features.attribute_columns(described)
-    attribute_distance = float(np.abs(columns[0] - columns[1]).sum() / features.units[2])
-    parts = (np.array(part) for part in (apart, view_distance, attribute_distance))
-    value = float(features.similarity(*parts))
-    return SimilarityExplanation(
-        first, second, value, apart, view_distance, attribute_distance, pairs
-    )
-
-
-def _gaussian(views: NDArray[np.float32], bandwidth: float) -> Array:
-    from scipy.spatial.distance import cdist
-
-    points = views.astype(np.float64)
-    return np.asarray(np.exp(-cdist(points, points, "sqeuclidean") / (2 * bandwidth**2)))
+    radii = model.neighbourhoods([first, second])
+    for ids in radii:
+        one, other = ids[: first.n_nodes], ids[first.n_nodes :]
+        mine = np.bincount(one, minlength=ids.max() + 1).astype(np.float64)
+        theirs = np.bincount(other, minlength=ids.max() + 1).astype(np.float64)
+        common = np.minimum(mine / first.n_nodes, theirs / second.n_nodes)
+        each = common / np.maximum(mine * theirs, 1.0)
+        pairs += np.where(one[:, None] == other[None, :], each[one][:, None], 0.0) / len(radii)
+    kernel = float(np.exp(-sum(distances.values())))
+    return SimilarityExplanation(first, second, kernel, distances, pairs)

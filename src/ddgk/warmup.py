@@ -17,11 +17,11 @@ PATH, STAR = Graph(4, [(0, 1), (1, 2), (2, 3)]), Graph(4, [(0, 1), (0, 2), (0, 3
 
 
 def refinement() -> None:
-    """Compile what gives nodes a canonical order."""
-    from ddgk.symmetry import Arcs, canonical_order
+    """Compile what gives the nodes of large graphs a canonical order."""
+    from ddgk.symmetry import SMALL, Arcs, canonical_order
 
-    tails, heads = PATH.edges.T
-    canonical_order(np.zeros(4, np.int64), Arcs(tails, heads, np.zeros(len(tails), np.int64)))
+    tails = np.arange(SMALL)
+    canonical_order(np.zeros(SMALL + 1, np.int64), Arcs(tails, tails + 1, np.zeros_like(tails)))
 
 
 def encoders() -> None:
@@ -50,10 +50,9 @@ def attention() -> None:
     config = Config()
     source = Source(initial_weights((4, 4), 0, config.encoder_training), (), None, ())
     untrained = Encoder(PATH, np.arange(4), 0, source)
-    found, _ = LocalModel(config, Encoding(), (untrained,), 0).describe([PATH, STAR])
-    settings = {"bandwidth": config.bandwidth, "divergence_weight": config.divergence_weight}
-    features = CompactMap.fit(found, found, None, **settings, attribute_weight=0.0, seed=0)
-    features.transform(found)
+    model = LocalModel(config, Encoding(), (untrained,), 0)
+    found = model.describe([PATH, STAR])
+    CompactMap.fit(found, None, model.kernel_weights, 0).transform(found)
 
 
 def pairs() -> None:

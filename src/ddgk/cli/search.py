@@ -11,6 +11,7 @@ from ddgk.cli import options
 from ddgk.cli.commands import Command, Commands, elapsed
 from ddgk.cli.compare import fitted_model
 from ddgk.cli.inputs import InputOptions, read_graph, read_graphs, takes_graphs
+from ddgk.cli.options import option
 from ddgk.cli.outputs import check_output
 from ddgk.errors import shown
 
@@ -28,7 +29,7 @@ def build(
     ctx: typer.Context,
     graphs: options.Graphs,
     given: InputOptions,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The index to write.")],
+    out: Annotated[Path, option("FILE", "The index to write.", "-o", "--out")],
     force: options.Force = False,
     quiet: options.Quiet = False,
     model: options.Model = None,
@@ -64,26 +65,17 @@ def query(
             metavar="GRAPH", help="A file with one graph, or one of many, as in MUTAG:3."
         ),
     ],
-    k: Annotated[
-        int, typer.Option("-k", metavar="N", min=1, help="How many graphs to return.")
-    ] = 10,
+    k: Annotated[int, option("N", "How many graphs to return.", "-k", min=1)] = 10,
     within: Annotated[
         float | None,
-        typer.Option(
-            metavar="DISTANCE", min=0, help="Return all graphs at most this far away in place of k."
-        ),
+        option("DISTANCE", "Return all graphs at most this far away in place of k.", min=0),
     ] = None,
     rerank: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Align with this many of the nearest, and sort by what is shared.",
-        ),
+        option("N", "Align with this many of the nearest, and sort by what is shared.", min=0),
     ] = 0,
     out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Write the hits to a .csv file too."),
+        Path | None, option("FILE", "Write the hits to a .csv file too.", "-o", "--out")
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.graphs import Graph
-from ddgk.graphs.layout import lay_out
+from ddgk.graphs.display import lay_out
 from ddgk.plain import visible
 
 MAX_NODES = 1_000  # above, the page tells the size in place of a drawing

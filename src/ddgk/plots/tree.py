@@ -15,11 +15,12 @@ from ddgk.plots.canvas import (
     FAINT,
     INK,
     add_legend,
+    add_scale,
     assign_colours,
     check_path,
+    colour_dots,
     new_figure,
     save,
-    shorten,
     style,
 )
 
@@ -87,7 +88,7 @@ def clusters(
     order = drawn["leaves"]
     side = float(np.clip(0.17 * n, 4.5, 11))
     colours = {} if classes is None else assign_colours(classes)
-    texts = [shorten(names[i], 22) for i in order]
+    texts = [visible(names[i], 22) for i in order]
     with style():
         page = _Page(side, longest=max(map(len, texts)))
         figure = new_figure(page.width, page.height)
@@ -102,8 +103,12 @@ def clusters(
             for text, i in zip(heat_map.get_yticklabels(), order, strict=False):
                 text.set_color(_darker(colours[classes[i]]))
             place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": page.n_columns}
-            add_legend(heat_map, colours, handletextpad=0.1, columnspacing=1.2, **place)
-        _add_scale(figure, image, page.box(0.25, 0.35, 1.5, 0.1))
+            entries = colour_dots(colours)
+            add_legend(heat_map, entries, handletextpad=0.1, columnspacing=1.2, **place)
+        scale = add_scale(figure, image, page.box(0.25, 0.35, 1.5, 0.1), orientation="horizontal")
+        scale.tick_params(pad=1)
+        scale.locator_params(axis="x", nbins=4)
+        scale.set_title("distance", fontsize=9, pad=3)
         said = visible(title) if title else f"Distances between {n} graphs, {linkage} linkage"
         x, y, *_ = page.box(0.25, page.height - 0.3, 0, 0)
         figure.text(x, y, said, fontsize=13, fontweight="bold", va="center")
@@ -122,15 +127,6 @@ class _Page:
 
     def box(self, left: float, bottom: float, width: float, height: float) -> tuple[float, ...]:
         return left / self.width, bottom / self.height, width / self.width, height / self.height
-
-
-def _add_scale(figure: Any, image: Any, box: tuple[float, ...]) -> None:
-    axes = figure.add_axes(box)
-    scale = figure.colorbar(image, cax=axes, orientation="horizontal")
-    scale.outline.set_visible(False)
-    axes.tick_params(labelsize=8, length=2, pad=1)
-    axes.locator_params(axis="x", nbins=4)
-    axes.set_title("distance", fontsize=9, pad=3)
 
 
 def _checked(

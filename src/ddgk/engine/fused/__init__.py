@@ -75,10 +75,12 @@ class FusedEngine:
 
         joined = any(g.gathers is not None or g.spreads is not None for g, _ in pairs)
         values = any(a.known is not None for g, _ in pairs[:1] for a in g.attributes)
-        if training.layers or joined or values:
+        plain = training.reverse == "free" and training.window == 1 and not training.layers
+        if not plain or joined or values:
             raise ParameterError(
-                "the fused engine trains full attention matrices between nodes with labels; hidden "
-                'layers, other units and real attributes need engine="torch"'
+                "the fused engine trains full matrices of attention and of free reverse attention "
+                "between nodes with labels; tied reverse attention, hidden layers, windows, other "
+                'units and real attributes need engine="torch"'
             )
         prepare("pairs")
         call = Call(pairs, seeds, training, detail, np.dtype(self.precision))

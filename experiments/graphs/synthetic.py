@@ -34,7 +34,6 @@ def barbell(
 
     Examples
     --------
-    >>> from ddgk.io import barbell
     >>> barbell()
     Graph(n_nodes=10, n_edges=11, name='barbell')
     >>> barbell(3, edge_labels=True).edge_labels
@@ -74,7 +73,6 @@ class Family:
 
     Examples
     --------
-    >>> from ddgk.io import FAMILIES
     >>> FAMILIES["windmill"](8)
     Graph(n_nodes=7, n_edges=9, name='windmill-7')
     >>> FAMILIES["random_tree"](8, seed=3)

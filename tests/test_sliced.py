@@ -1,4 +1,4 @@
-"""The sliced Wasserstein distance of attributes: its value, and what it does not depend on."""
+"""The sliced Wasserstein distance: its value, and what it does not depend on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ddgk import DDGK, Config, Graph, Policies
-from ddgk.attribute_distance import POINT_UNIT, SlicedDistance
+from ddgk.sliced import SlicedDistance
 from specimens import shuffled
 
 
@@ -22,29 +22,35 @@ def cloud(seed: int, centre: float, n_nodes: int = 12) -> Graph:
 GRAPHS = [cloud(seed, centre=3.0 * (seed % 2), n_nodes=8 + seed % 5) for seed in range(20)]
 
 
-def points_of(values: list[float]) -> np.ndarray:
-    """One attribute; nothing in the columns of the neighbours."""
-    own = np.rint(np.array(values)[:, None] * POINT_UNIT).astype(np.int64)
-    return np.hstack([own, np.zeros_like(own)])
+def columns_of(values: list[float], starts: list[int]) -> np.ndarray:
+    """Fit thresholds on all values, and return the columns of the graphs."""
+    points = np.array(values, np.float32)[:, None]
+    sliced = SlicedDistance.fit(points, np.ones(len(points), np.int64))
+    return sliced.columns(points, np.arange(len(points)), np.array(starts))
 
 
 def test_a_shift_along_the_line_costs_its_length():
-    """Points on a line that move by s: the Wasserstein distance along it is s."""
+    """Points on a line that move by s: the distance is s in units of the range."""
     line = list(np.linspace(0.0, 10.0, 400))
     moved = [value + 1.0 for value in line]
-    points = points_of(line + moved)
-    sliced = SlicedDistance.fit(points, seed=0)
-    columns = sliced.columns(points, np.array([0, 400, 800])).reshape(2, *sliced.widths.shape)
-    alone = slice(0, len(sliced.widths) // 2)  # directions that see the node alone: +1 or -1
-    apart = np.abs(columns[0] - columns[1])[alone].sum(axis=1) * len(sliced.widths)
-    np.testing.assert_allclose(apart, 1.0, rtol=0.15)
+    first, second = columns_of(line + moved, [0, 400, 800])
+    middle = 11.0 * 15 / 16  # from the first threshold to the last
+    assert np.abs(first - second).sum() * middle == pytest.approx(1.0, rel=0.15)
 
 
 def test_equal_clouds_are_at_distance_zero_whatever_their_size():
-    points = points_of([0.0, 1.0, 5.0] * 3 + [2.0])
-    sliced = SlicedDistance.fit(points, seed=0)
-    once, thrice = sliced.columns(points, np.array([0, 3, 9]))
+    once, thrice = columns_of([0.0, 1.0, 5.0] * 3 + [2.0], [0, 3, 9])
     np.testing.assert_array_equal(once, thrice)
+
+
+def test_points_may_stand_for_several_nodes():
+    points = np.array([[0.0], [1.0], [5.0]], np.float32)
+    sliced = SlicedDistance.fit(points, np.array([3, 1, 2]))
+    expanded = SlicedDistance.fit(points[[0, 0, 0, 1, 2, 2]], np.ones(6, np.int64))
+    np.testing.assert_array_equal(sliced.thresholds, expanded.thresholds)
+    found = sliced.columns(points, np.array([0, 2, 0, 1]), np.array([0, 2, 4]))
+    below = (points[[0, 2, 0, 1], 0] <= sliced.thresholds[0][:, None]).T.reshape(2, 2, -1)
+    np.testing.assert_allclose(found, below.mean(axis=1) * sliced.widths[0], rtol=1e-6)
 
 
 def test_graphs_that_differ_by_attributes_alone_are_told_apart():

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from ddgk.errors import DatasetError, DDGKError
 from ddgk.io import read_tu
-from ddgk.io.archives import read_archive
+from ddgk.io.reading import read_archive
 
 Writer = Callable[..., Path]
 

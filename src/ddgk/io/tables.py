@@ -1,6 +1,7 @@
-"""Read tables of text: edge lists, adjacency matrices, and columns of SMILES.
+"""Read tables of text: edge lists, adjacency matrices, SMILES; and structure files (.sdf).
 
 What a table is follows from its header and its shape; one that could be anything is refused.
+Molecules need the extra ``chem``.
 """
 
 from __future__ import annotations
@@ -9,17 +10,17 @@ import csv
 import io
 import math
 import re
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import DatasetError, MissingExtraError, shown
-from ddgk.graphs import Graph, from_edges, from_matrix
-from ddgk.graphs.edges import EdgeTable, build_graph, number_nodes
-from ddgk.io.molecules import molecules
-from ddgk.io.options import Options, decode
+from ddgk.errors import DatasetError, GraphError, MissingExtraError, shown
+from ddgk.graphs import Graph, from_matrix, from_rdkit, from_smiles
+from ddgk.graphs.edges import build_graph, number_nodes
+from ddgk.io.reading import Options, decode
 
 # Names of the two columns of an edge list, in any place of a header.
 ENDS = (
@@ -107,6 +108,76 @@ def read_parquet(data: bytes, where: str, name: str, options: Options) -> list[G
         raise DatasetError(f"{where}: not a Parquet file ({shown(str(error), 100)})") from error
     rows = [(i, list(row)) for i, row in enumerate(zip(*columns, strict=True), start=1)]
     return _read_table([(0, table.column_names), *rows], where, name, options)
+
+
+def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Graph]:  # noqa: ARG001
+    """SMILES: a molecule per line, and after a blank its name; a header and # lines are skipped."""
+    rows: list[tuple[int, str, str]] = []
+    for number, line in enumerate(decode(data, where).splitlines(), start=1):
+        smiles, _, label = line.strip().partition("\t" if "\t" in line else " ")
+        if not smiles or smiles.startswith("#") or (not rows and smiles.casefold() == "smiles"):
+            continue
+        rows.append((number, smiles, label.strip()))
+    return molecules(rows, where, options)
+
+
+def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+    """SDF: molecules with their own names; read by RDKit."""
+    try:
+        from rdkit import Chem, rdBase
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{where}: molecules need RDKit; pip install 'ddgk[chem]'"
+        ) from error
+
+    graphs = []
+    skip = options.policies.invalid_smiles == "skip"
+    with rdBase.BlockLogs():
+        # One record at a time: a damaged one must not take the next with it.
+        records = decode(data, where).replace("\r\n", "\n").split("$$$$\n")
+        for position, record in enumerate(records):
+            if not record.strip():
+                continue
+            supplier = Chem.ForwardSDMolSupplier(io.BytesIO(record.encode() + b"$$$$\n"))
+            molecule = next(iter(supplier), None)
+            if molecule is None:
+                problem = f"{where}, record {position + 1}: not a molecule that RDKit can read"
+                if not skip:
+                    raise DatasetError(
+                        problem,
+                        advice="correct it",
+                        policy="invalid_smiles",
+                        choices=("skip",),
+                    )
+                options.skipped.append(problem)
+                continue
+            own = molecule.GetProp("_Name") if molecule.HasProp("_Name") else ""
+            label = shown(own.strip()) or f"{name}-{position}"
+            graphs.append(from_rdkit(molecule, name=label, policies=options.policies))
+    if not graphs:
+        raise DatasetError(f"{where}: no molecule in it")
+    return graphs
+
+
+def molecules(rows: Iterable[tuple[int, str, str]], where: str, options: Options) -> list[Graph]:
+    """Convert rows of (line, SMILES, name or ""); without a name, the SMILES is the name.
+
+    Invalid SMILES follow the policy.
+    """
+    graphs = []
+    for line, smiles, label in rows:
+        try:
+            graphs.append(
+                from_smiles(smiles, name=shown(label or smiles), policies=options.policies)
+            )
+        except GraphError as error:
+            problem = f"{where}, line {line}: " + error.problem.partition(": ")[2]
+            if error.policy != "invalid_smiles" or options.policies.invalid_smiles != "skip":
+                raise error.of_file(problem) from error
+            options.skipped.append(problem)
+    if not graphs:
+        raise DatasetError(f"{where}: no molecule in it")
+    return graphs
 
 
 def _read_table(lines: list[Line], where: str, name: str, options: Options) -> list[Graph]:
@@ -203,6 +274,32 @@ def _read_smiles_column(
     return molecules(rows, where, options)
 
 
+@dataclass
+class _EdgeList:
+    """What the lines of an edge list say: texts, not yet numbers of nodes."""
+
+    alone: list[str] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    weights: list[float] | None = None
+    labels: list[str] | None = None
+
+    def graph(self, name: str, options: Options, *, directed: bool = False) -> Graph:
+        names = _as_integers([*self.alone, *self.ends])
+        ends = names[len(self.alone) :]
+        numbers = number_nodes(names[: len(self.alone)], ends)
+        places = np.fromiter(map(numbers.__getitem__, ends), np.int64, len(ends))
+        return build_graph(
+            len(numbers),
+            places.reshape(-1, 2),
+            edge_labels=None if self.labels is None else _as_integers(self.labels),
+            edge_weights=self.weights,
+            listing="directed" if directed else "once",
+            policies=options.policies,
+            name=name,
+            node_names=list(numbers),
+        )
+
+
 def _edges_by_name(
     lines: list[Line], ends: tuple[int, int], where: str, name: str, options: Options
 ) -> Graph:
@@ -211,72 +308,49 @@ def _edges_by_name(
     weight = header.index(options.edge_weights) if options.edge_weights in header else None
     label = header.index(options.edge_labels) if options.edge_labels in header else None
     _note_rest(header, {*ends, weight, label}, where, options)
-    pairs: list[tuple[str, str]] = []
-    alone: list[str] = []
-    weights: list[float] = []
-    labels: list[Hashable] = []
+    found, rows = _EdgeList(), []
     for number, fields in lines[1:]:
-        at = f"{where}, line {number}"
-        filled = [field for field in fields if field]
+        filled = [text for text in fields if text]
         if len(filled) == 1 and (len(fields) == 1 or fields[ends[0]]):
-            alone += filled
+            found.alone += filled
             continue
         if len(fields) != len(header) or not (fields[ends[0]] and fields[ends[1]]):
-            raise DatasetError(f"{at}: {_joined(fields)} does not fit the header {_joined(header)}")
-        pairs.append((fields[ends[0]], fields[ends[1]]))
-        if weight is not None:
-            weights.append(_weight(fields[weight], at))
-        if label is not None:
-            labels.append(fields[label])
-    names = _as_integers([*alone, *(end for pair in pairs for end in pair)])
-    numbers = number_nodes(names[: len(alone)], names[len(alone) :])
-    places = [numbers[end] for end in names[len(alone) :]]
-    return build_graph(
-        len(numbers),
-        EdgeTable(
-            np.array(places, dtype=np.int64).reshape(-1, 2),
-            labels=None if label is None else _as_integers(labels),
-            weights=None if weight is None else weights,
-            listing="directed" if _is_directed(header, ends, options) else "once",
-        ),
-        policies=options.policies,
-        name=name,
-        node_names=list(numbers),
-    )
-
-
-def _is_directed(header: list[str], ends: tuple[int, int], options: Options) -> bool:
-    """Tell whether the columns of an edge list are those of a directed one."""
+            raise DatasetError(
+                f"{where}, line {number}: {_joined(fields)} does not fit the header "
+                f"{_joined(header)}"
+            )
+        found.ends += (fields[ends[0]], fields[ends[1]])
+        rows.append((number, fields))
+    if weight is not None:
+        found.weights = [_weight(row[weight], f"{where}, line {number}") for number, row in rows]
+    if label is not None:
+        found.labels = [row[label] for _, row in rows]
     called = tuple(header[end].casefold() for end in ends)
-    return options.arcs is not None or (options.edges is None and called == ("tail", "head"))
+    usual = options.edges is None and called == ("tail", "head")
+    return found.graph(name, options, directed=options.arcs is not None or usual)
 
 
 def _edges_by_place(lines: list[Line], where: str, name: str, options: Options) -> Graph:
     """Read an edge list without header: two names, and perhaps a weight."""
-    rows: list[tuple[str, str, float]] = []
-    alone: list[str] = []
+    found, weights = _EdgeList(), []
     first, width = 0, 0
     for number, fields in lines:
         at = f"{where}, line {number}"
         if len(fields) > 3 or "" in fields:
             raise DatasetError(f"{at}: {_joined(fields)} is not two names and perhaps a weight")
         if len(fields) == 1:
-            alone += fields
+            found.alone += fields
             continue
         first, width = (first, width) if width else (number, len(fields))
         if len(fields) != width:
             has, other = ("no weight", "one") if width == 3 else ("a weight", "none")
             raise DatasetError(f"{at}: {_joined(fields)} has {has}, but line {first} has {other}")
-        rows.append((fields[0], fields[1], _weight(fields[2], at) if width == 3 else 1.0))
-    names = _as_integers([*alone, *(end for row in rows for end in row[:2])])
-    ends = names[len(alone) :]
-    third = "weight" if width == 3 and options.edge_weights is not None else None
-    edges = [
-        (ends[2 * i], ends[2 * i + 1], row[2])[: 3 if third else 2] for i, row in enumerate(rows)
-    ]
-    return from_edges(
-        edges, nodes=names[: len(alone)], third=third, name=name, policies=options.policies
-    )
+        found.ends += fields[:2]
+        if width == 3:
+            weights.append(_weight(fields[2], at))
+    if width == 3 and options.edge_weights is not None:
+        found.weights = weights
+    return found.graph(name, options)
 
 
 def _looks_like_edges(rows: list[list[str]]) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ddgk.errors import DatasetError, DatasetNotFoundError
-from ddgk.io import storage
+from ddgk.io import catalogue as storage
 
 
 def test_the_cache_follows_its_variables(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):

@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from ddgk.errors import GraphError, ParameterError
 from ddgk.graphs import Graph
-from ddgk.io import FAMILIES, family, karate_club, mutate
+from ddgk.io import karate_club
+from experiments.graphs.mutations import family, mutate
+from experiments.graphs.synthetic import FAMILIES
 
 
 def edge_set(graph: Graph) -> set[tuple[int, int]]:
@@ -107,7 +109,7 @@ def test_a_step_that_is_impossible_does_the_other_thing():
     single = Graph(2, [(0, 1)])
     assert mutate(single, 1, p_add=0).n_edges == 0
     assert mutate(single, 2, p_add=0).n_edges == 1
-    with pytest.raises(GraphError, match=r"graph 'bare': .* cannot be mutated"):
+    with pytest.raises(GraphError, match=r"bare.* cannot be mutated"):
         mutate(Graph(3, [], name="bare"), 1)
 
 
@@ -134,7 +136,7 @@ def test_labels_stay_where_they_can():
 
 def test_new_edges_need_what_the_others_have():
     labelled = Graph(3, [(0, 1)], edge_labels=["x"], name="g")
-    with pytest.raises(ParameterError, match="graph 'g': its edges have edge_labels"):
+    with pytest.raises(ParameterError, match=r"'g'.*: its edges have edge_labels"):
         mutate(labelled)
     with pytest.raises(ParameterError, match="edge_weights"):
         family(Graph(3, [(0, 1)], edge_weights=[1.0]))

@@ -5,8 +5,8 @@ import pytest
 
 from ddgk.errors import DatasetError
 from ddgk.graphs import from_networkx
-from ddgk.io.listings import read_graph6, read_pajek
-from ddgk.io.options import Options
+from ddgk.io.markup import read_graph6, read_pajek
+from ddgk.io.reading import Options
 
 
 def pajek(text: str):

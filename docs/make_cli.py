@@ -1,4 +1,4 @@
-"""The page docs/cli.md, made from the commands: `python -m ddgk.cli.reference > docs/cli.md`."""
+"""The page docs/cli.md, made from the commands: `python docs/make_cli.py > docs/cli.md`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer.main
 
 HEAD = """# Command line
 
-<!-- Made by: python -m ddgk.cli.reference > docs/cli.md -->
+<!-- Made by: python docs/make_cli.py > docs/cli.md -->
 
 `ddgk COMMAND --help` shows what stands here. Results go to files and to standard output; progress,
 warnings and errors go to standard error. A command that fails prints one line that says what to do,

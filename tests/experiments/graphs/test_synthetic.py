@@ -9,7 +9,7 @@ from networkx.algorithms.isomorphism import GraphMatcher, categorical_edge_match
 
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, to_networkx
-from ddgk.io import FAMILIES, barbell
+from experiments.graphs.synthetic import FAMILIES, barbell
 
 
 def symmetries(graph: Graph) -> list[dict[int, int]]:

@@ -8,8 +8,8 @@ import pytest
 from ddgk.errors import DatasetError, GraphError, message
 from ddgk.graphs import Policies
 from ddgk.io import read
-from ddgk.io.delimited import read_csv, read_edges, read_parquet, read_tsv, read_txt
-from ddgk.io.options import Options
+from ddgk.io.reading import Options
+from ddgk.io.tables import read_csv, read_edges, read_parquet, read_tsv, read_txt
 
 
 def one(text: str, reader=read_csv, **options):

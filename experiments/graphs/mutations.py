@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ddgk.errors import GraphError, ParameterError
 from ddgk.graphs import Graph
-from ddgk.graphs.graph import describe
 
 Integers = NDArray[np.int64]
 
@@ -49,7 +48,7 @@ def mutate(
 
     Examples
     --------
-    >>> from ddgk.io import karate_club, mutate
+    >>> from ddgk.io import karate_club
     >>> mutate(karate_club(), steps=50, seed=1).n_nodes
     34
     """
@@ -86,7 +85,7 @@ def family(
 
     Examples
     --------
-    >>> from ddgk.io import family, karate_club
+    >>> from ddgk.io import karate_club
     >>> [member.name for member in family(karate_club())]
     ['karate-0', 'karate-1', 'karate-2', 'karate-3', 'karate-4']
     """
@@ -116,7 +115,7 @@ def _mutate(
         can_add = state.n_ways() > 0
         if not can_add and not state.edges:
             raise GraphError(
-                f"{describe(graph.name)}: it has neither an edge to delete nor a pair of nodes "
+                f"{graph}: it has neither an edge to delete nor a pair of nodes "
                 "with edges to join; a graph without edges cannot be mutated"
             )
         if can_add and (adds or not state.edges):
@@ -198,9 +197,7 @@ def _check(
     edge_weight: float | None,
 ) -> None:
     if graph.directed or graph.edge_attributes is not None:
-        raise ParameterError(
-            f"{describe(graph.name)}: only undirected graphs without edge attributes are mutated"
-        )
+        raise ParameterError(f"{graph}: only undirected graphs without edge attributes are mutated")
     if steps < 0:
         raise ParameterError(f"steps must not be negative, not {steps!r}")
     if not 0 <= p_add <= 1:
@@ -213,10 +210,8 @@ def _check(
     ):
         if has and not given:
             raise ParameterError(
-                f"{describe(graph.name)}: its edges have {what}s, so new edges need one: "
+                f"{graph}: its edges have {what}s, so new edges need one: "
                 f"pass {what}=, or mutate graph.replace({what}s=None)"
             )
         if given and not has:
-            raise ParameterError(
-                f"{describe(graph.name)}: its edges have no {what}s; leave out {what}="
-            )
+            raise ParameterError(f"{graph}: its edges have no {what}s; leave out {what}=")

@@ -169,9 +169,9 @@ class Config:
     baseline: str = "none"
     symmetric: bool = False
     precision: str = "float32"
-    neighbourhood_weight: float = 0.6
+    neighbourhood_weight: float = 0.5
     size_weight: float = 0.05
-    attribute_weight: float = 0.5
+    attribute_weight: float = 0.6
     n_anchors: int = 2048
 
     def __post_init__(self) -> None:

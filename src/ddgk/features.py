@@ -10,8 +10,8 @@ attention (`ddgk.engine.local`), against every source s, after every step t,
 
 and V(G, H) is the sliced Wasserstein distance of the views of G and of H (`ddgk.sliced`).
 
-Neighbourhoods. f_t(c; G) is the share of nodes of G whose t-hop neighbourhood is c, by structure and
-node labels, and
+Neighbourhoods. f_t(c; G) is the share of nodes of G whose t-hop neighbourhood is c, by structure
+and node labels, and
 
     N(G, H) = sum_{t = 0..n_steps} sum_c |f_t(c; G) - f_t(c; H)|
 

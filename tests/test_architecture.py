@@ -35,7 +35,7 @@ LAYERS = [
     ["encoder"],
     ["divergence"],
     ["models"],
-    ["similarity"],
+    ["similarity", "warmup"],
     ["estimator"],
     ["comparison", "search"],
     ["explorer"],

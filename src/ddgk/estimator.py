@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.attributes import UNSEEN
+from ddgk.compiling import prepare
 from ddgk.config import Config
 from ddgk.embedding import embed_graphs, embed_into, stored_settings, train_into
 from ddgk.embedding.checks import check_choice, check_count, check_n_jobs, parse_memory
@@ -80,6 +81,7 @@ class DDGK(Transformer):
     source_indices_ : array of int or None
         Positions of the sources among the fitted graphs; None where graphs were given.
     config_ : Config
+        The configuration that `fit` used, with every field.
     term_names_ : list of str
         Names of the loss terms.
     checkpoints_ : tuple of int
@@ -507,6 +509,8 @@ class DDGK(Transformer):
         execution = self._execution()
         if execution != self._model.execution:
             self._model = replace(self._model, execution=execution)
+        if self.source_indices_ is None and self._model.engine_name == "fused":
+            prepare("attention" if self.config_.attention == "local" else "pairs")  # loaded
         return self._model
 
     def _adopt(self, model: LocalModel | GlobalModel) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.attributes import Attribute, AttributeRows, NodeValues
+from ddgk.compiling import prepare
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
 from ddgk.embedding.progress import Advance, ignore_progress
@@ -191,6 +192,8 @@ class GlobalModel(Model):
     ) -> GlobalModel:
         """Train an encoder per source, and the baselines."""
         blank = cls(config, encoding, (), seed, execution)
+        if blank.engine_name == "fused":
+            prepare("encoders", "pairs")
         scorer = blank._scorer(execution.n_threads)
         encoders = scorer.encode_sources(sources)
         advance(1)
@@ -293,6 +296,8 @@ class LocalModel(Model):
             threads=execution.n_threads,
             reason=config.torch_reason,
         )
+        if cls(config, encoding, (), seed, execution).engine_name == "fused":
+            prepare("encoders", "attention")
         parts = [source_part(graph, encoding, seed) for graph in sources]
         encoders = train_encoders(parts, encoding, config, engine, seed)
         advance(1)

@@ -45,6 +45,7 @@ def demo(
     """  # noqa: D301
     from rich.console import Console
 
+    from ddgk.compiling import prepare
     from ddgk.embedding import progress
 
     out.mkdir(parents=True, exist_ok=True)
@@ -54,6 +55,7 @@ def demo(
         f"{len(KINDS)} kinds of graphs in {len(SIZES)} sizes, embedded by their structure alone. "
         "Graphs of one kind should be near each other, whatever their size."
     )
+    prepare("encoders", "attention", "alignment")  # at once is faster
     with progress("Embedding", 1, "collection", True, patience=2.0) as advance:
         found = compare_kinds()
         advance(1)

@@ -96,7 +96,7 @@ def table(heading: Sequence[str], rows: Iterable[Sequence[object]], n_rows: int)
 
 
 def page(heading: str, *parts: str) -> str:
-    """Return a heading and parts below it, next to each other where there is room."""
+    """Return a heading and parts below it, next to each other where the page is wide enough."""
     cells = "".join(f"<div>{part}</div>" for part in parts if part)
     row = f'<div style="display:flex;flex-wrap:wrap;gap:1em">{cells}</div>' if cells else ""
     return f"<div><p>{html.escape(heading)}</p>{row}</div>"

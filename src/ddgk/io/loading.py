@@ -114,6 +114,21 @@ def get(
     content, whatever the bytes of its archive; of others the file's hash is noted in the cache and
     compared at every later use.
 
+    Parameters
+    ----------
+    name : str
+        Of a TU set.
+    sha256 : str, optional
+        The hash that the file must have.
+    fetch : bool
+        Download what is not stored; False raises instead.
+    max_bytes : int
+        Largest download, and largest content of the archive.
+
+    Returns
+    -------
+    Path
+
     Examples
     --------
     >>> from ddgk import io

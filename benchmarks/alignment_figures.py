@@ -19,7 +19,8 @@ from PIL import Image
 
 import ddgk
 from ddgk import plots
-from ddgk.io import barbell, karate_club
+from ddgk.io import karate_club
+from experiments.graphs.synthetic import barbell
 
 RINGS = np.arange(10) // 5
 LABELS = {

@@ -397,7 +397,7 @@ def attack_figures(home: Path, tally: Tally) -> None:
     """Send hostile names and labels into figures and the explorer's page."""
     from xml.etree import ElementTree
 
-    from ddgk import Graph, align, plots
+    from ddgk import Graph, align, compare, plots
     from ddgk.explorer import make_atlas
     from ddgk.explorer.page import render_page
 
@@ -419,14 +419,14 @@ def attack_figures(home: Path, tally: Tally) -> None:
 
         def as_page(graph: Any = graph, text: str = text) -> str:
             others = rings_and_stars(2)
+            found = compare([graph, *others], model=DegreeCounts(), classes=[text, *"abcd"])
             atlas = make_atlas(
-                [graph, *others], title=text, model=DegreeCounts(), projection="pca",
-                classes=[text, *"abcd"], attributes={text: [text, *"abcd"]},
-            )  # fmt: skip
-            found = render_page(atlas)
-            found.encode()
-            fine = is_safe(found.replace("\t", "")) and "<script>alert" not in found
-            return "unchanged" if fine and len(found) < 2**23 else "silent"
+                found, title=text, projection="pca", attributes={text: [text, *"abcd"]}
+            )
+            page = render_page(atlas)
+            page.encode()
+            fine = is_safe(page.replace("\t", "")) and "<script>alert" not in page
+            return "unchanged" if fine and len(page) < 2**23 else "silent"
 
         tally.judge("text, svg", kind, lambda: as_figure(".svg"))
         tally.judge("text, png", kind, lambda: as_figure(".png"))
@@ -441,12 +441,13 @@ def attack_server(tally: Tally) -> None:
         warnings.simplefilter("ignore")  # of another library that it would rather use
         from starlette.testclient import TestClient
 
+    from ddgk import compare
     from ddgk.explorer import make_atlas
     from ddgk.explorer.server import make_app
 
     names = [*TEXTS.values()]
     graphs = [random_graph(i, labels=True).replace(name=name) for i, name in enumerate(names)]
-    atlas = make_atlas(graphs, model=DegreeCounts(), names=names, classes=names, projection="pca")
+    atlas = make_atlas(compare(graphs, model=DegreeCounts(), classes=names), projection="pca")
     ring = {"n_nodes": 5, "edges": [[i, (i + 1) % 5] for i in range(5)]}
     bodies: list[tuple[str, Any]] = []
     for value in (*FORGED, *TEXTS.values(), float("nan"), [[0, 1]], {"n_nodes": 2}):

@@ -3,7 +3,7 @@
     python benchmarks/explorer.py frames --points 100000
     python benchmarks/explorer.py size --smiles molecules.csv --graphs 1000
     python benchmarks/explorer.py server --requests 1000 --clients 16
-    python benchmarks/explorer.py server --requests 10000 --clients 16 --only similar
+    python benchmarks/explorer.py server --requests 10000 --clients 16 --only position
 
 Frames and server use an embedding that costs nothing (counts of nodes by degree), so that the
 figures are those of the page and of the server.
@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import csv
+import base64
+import gzip
 import json
 import os
 import socket
@@ -27,6 +28,7 @@ from typing import Any
 import networkx
 import numpy as np
 
+from ddgk.comparison import compare
 from ddgk.explorer.atlas import make_atlas
 from ddgk.explorer.page import write_page
 from ddgk.graphs import Graph
@@ -77,7 +79,6 @@ def measure_frames(points: int) -> dict[str, Any]:
     """Zoom a page of many points and count frames, with WebGL2 and on the CPU."""
     from playwright.sync_api import sync_playwright
 
-    from ddgk.comparison import compare
     from ddgk.explorer.atlas import Atlas
     from ddgk.explorer.coordinates import Projection
     from ddgk.explorer.page import assemble
@@ -87,7 +88,7 @@ def measure_frames(points: int) -> dict[str, Any]:
     places = np.clip(
         draw.normal(size=(40, 2))[draw.integers(40, size=points)] * 0.13
         + draw.normal(size=(points, 2)) * 0.02 + 0.5, 0, 1)  # fmt: skip
-    small = Atlas("frames", base, Projection("PCA", base.embedding[:, :2], base.embedding), [])
+    small = Atlas("frames", base, Projection("PCA", base.embedding[:, :2]), [])
     values = small.map_values()
     values |= {
         "x": np.rint(places[:, 0] * 65535).astype(int).tolist(),
@@ -124,55 +125,45 @@ def measure_frames(points: int) -> dict[str, Any]:
     return found
 
 
-def measure_size(smiles: str, count: int) -> dict[str, Any]:
-    """Write the page of molecules and report its size; molecules are read by rdkit."""
-    from rdkit import Chem
+def measure_size(smiles: str, count: int, jobs: int) -> dict[str, Any]:
+    """Embed molecules, write their page and report its size; processor times are in brackets."""
+    from ddgk import DDGK, io
 
-    with open(smiles, newline="") as file:
-        rows = list(csv.DictReader(file))
-    key = next(name for name in rows[0] if name.lower() == "smiles")
-    graphs = []
-    for row in rows:
-        molecule = Chem.MolFromSmiles(row[key])
-        if molecule is None or molecule.GetNumAtoms() < 2:
-            continue
-        bonds = list(molecule.GetBonds())
-        graphs.append(
-            Graph(
-                molecule.GetNumAtoms(),
-                [(b.GetBeginAtomIdx(), b.GetEndAtomIdx()) for b in bonds],
-                node_labels=[a.GetSymbol() for a in molecule.GetAtoms()],
-                edge_labels=[str(b.GetBondType()).lower() for b in bonds],
-                name=row[key],
-            )
-        )
-        if len(graphs) == count:
-            break
-    from ddgk.traits import measure
+    graphs = io.read(smiles).graphs[:count]
+    found: dict[str, Any] = {"graphs": len(graphs)}
 
-    _, values = measure(graphs)
-    spread = values.std(axis=0)
-    embedding = (values - values.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-    begun = time.perf_counter()
-    atlas = make_atlas(graphs, title="molecules", embedding=embedding)
-    placed = time.perf_counter() - begun
+    def timed(name: str, begun: tuple[float, float]) -> None:
+        found[f"{name}_s"] = round(time.perf_counter() - begun[0], 1)
+        found[f"{name}_cpu_s"] = round(time.process_time() - begun[1], 1)
+
+    begun = time.perf_counter(), time.process_time()
+    model = DDGK(random_state=0, n_jobs=jobs).fit(graphs)
+    comparison = compare(graphs, model=model, n_jobs=jobs)
+    timed("compare", begun)
+    begun = time.perf_counter(), time.process_time()
+    atlas = make_atlas(comparison, title="molecules")
+    timed("map", begun)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(os.environ.get("PAGE", os.path.join(folder, "map.html")))
-        begun = time.perf_counter()
-        write_page(atlas, path, n_aligned=3)
-        return {
-            "graphs": len(graphs),
-            "atlas_s": round(placed, 1),
-            "page_s": round(time.perf_counter() - begun, 1),
-            "bytes": path.stat().st_size,
-        }
+        begun = time.perf_counter(), time.process_time()
+        write_page(atlas, path, n_aligned=3, n_jobs=jobs)
+        timed("page", begun)
+        found["alignments"] = len(json.loads(_data(path))["matches"])
+        found["bytes"] = path.stat().st_size
+    return found
+
+
+def _data(path: Path) -> bytes:
+    held = path.read_text().partition('id="data">')[2].partition("<")[0]
+    return gzip.decompress(base64.b64decode(held))
 
 
 def run_server(port: int) -> None:
     """Serve 2,000 random graphs until the process is ended."""
     from ddgk.explorer.server import serve
 
-    serve(make_atlas(random_graphs(2000), model=DegreeCounts(), projection="pca"), port=port)
+    found = compare(random_graphs(2000), model=DegreeCounts())
+    serve(make_atlas(found, projection="pca"), port=port)
 
 
 def resident(pid: int) -> float:
@@ -269,16 +260,25 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=1000)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--only")
+    parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("-o", "--out", help="JSON file to add the results to")
     given = parser.parse_args()
-    if given.what == "frames":
-        print(json.dumps(measure_frames(given.points)))
-    elif given.what == "size":
-        print(json.dumps(measure_size(given.smiles, given.graphs)))
-    elif given.what == "server":
-        print(json.dumps(measure_server(given.requests, given.clients, given.only)))
-    else:
+    if given.what == "serve":
         run_server(given.port)
+        return
+    if given.what == "frames":
+        found = measure_frames(given.points)
+    elif given.what == "size":
+        found = measure_size(given.smiles, given.graphs, given.jobs)
+    else:
+        found = measure_server(given.requests, given.clients, given.only)
+    print(json.dumps(found))
+    if given.out:
+        path = Path(given.out)
+        known = json.loads(path.read_text()) if path.exists() else {}
+        name = f"{given.what} {given.requests}" if given.what == "server" else given.what
+        path.write_text(json.dumps(known | {name: found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Nearest neighbour libraries, and GraphIndex at a million vectors.
 
     python benchmarks/search.py libraries --n 200000 --dimension 256
-    python benchmarks/search.py index --n 1000000 --dimension 256
+    python benchmarks/search.py index --n 1000000 --molecules molecules/zinc20k.csv
 
-Vectors imitate embeddings: clusters in a latent space of 24 dimensions, mapped by random Fourier
-features, so that inner products are a Gaussian kernel of the latent points.
+Libraries are compared on vectors that imitate embeddings: clusters in a latent space of 24
+dimensions, mapped by random Fourier features, so that inner products are a Gaussian kernel of the
+latent points. GraphIndex is measured on molecules and points between them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -27,7 +29,7 @@ from numpy.typing import NDArray
 Vectors = NDArray[np.float32]
 
 LATENT = 24
-QUERIES = 1000
+QUERIES = 500
 NEIGHBORS = 10
 
 
@@ -53,7 +55,7 @@ def exact(vectors: Vectors, queries: Vectors, k: int) -> NDArray[np.int64]:
     rows = []
     for first in range(0, len(queries), 100):
         scores = norms - 2 * (queries[first : first + 100] @ vectors.T)
-        rows.append(np.argpartition(scores, k, axis=1)[:, :k])
+        rows.append(np.argpartition(scores, k - 1, axis=1)[:, :k])
     return np.concatenate(rows)
 
 
@@ -156,62 +158,118 @@ def measure_libraries(n: int, dimension: int, cases: list[str]) -> None:
         print(found.stdout.strip() or found.stderr.strip().splitlines()[-1], flush=True)
 
 
-class KnownVectors:
-    """Stands for a model whose embeddings are known already."""
+def perturbed_molecules(path: str, n: int, jobs: int) -> tuple[Any, list[Any], Vectors, Vectors]:
+    """Embed molecules; return the model, their graphs, n rows and query rows.
 
-    def transform(self, graphs: Any) -> Any:
-        """Refuse, since no graph is embedded here."""
-        raise NotImplementedError
+    The first rows are the molecules; the others, and the queries, lie between two of them, nearer
+    to one, with the norm of an embedding.
+    """
+    from ddgk import DDGK, io
 
-    def save(self, path: Path) -> None:
-        """Write nothing of use."""
-        path.write_bytes(b"{}")
+    graphs = io.read(path).graphs
+    begun = time.perf_counter()
+    model = DDGK(random_state=0, n_jobs=jobs).fit(graphs)
+    embedded = np.asarray(model.transform(graphs), dtype=np.float32)
+    print(json.dumps({"molecules": len(graphs), "columns": embedded.shape[1],
+                      "embed_s": round(time.perf_counter() - begun, 1)}), flush=True)  # fmt: skip
+    rows = np.empty((n, embedded.shape[1]), dtype=np.float32)
+    rows[: len(graphs)] = embedded[:n]
+    draw = np.random.default_rng(0)
+
+    def between(count: int) -> Vectors:
+        first, second = draw.integers(len(embedded), size=(2, count))
+        share = draw.uniform(0.6, 1.0, size=(count, 1)).astype(np.float32)
+        made = share * embedded[first] + (1 - share) * embedded[second]
+        made /= np.linalg.norm(made, axis=1, keepdims=True)
+        return made
+
+    for begin in range(len(graphs), n, 20_000):
+        rows[begin : begin + 20_000] = between(min(20_000, n - begin))
+    return model, graphs, rows, between(QUERIES)
 
 
-def measure_index(n: int, dimension: int) -> dict[str, Any]:
-    """Build, save, load and query a GraphIndex; then add and remove a thousand graphs."""
-    from ddgk.graphs import Graph
+def measure_index(path: str, n: int, jobs: int) -> dict[str, Any]:
+    """Build, save, load and query a GraphIndex; add and remove graphs; kill a process that saves.
+
+    Times are seconds on the clock and of the processor.
+    """
     from ddgk.search import GraphIndex
 
-    vectors, queries = make_vectors(n, dimension), make_vectors(QUERIES, dimension, seed=1)
-    truth = exact(vectors, queries, NEIGHBORS)
-    graphs, model = [Graph(1, [])] * n, KnownVectors()
-    found: dict[str, Any] = {"n": n, "dimension": dimension}
-    begun = time.perf_counter()
-    index = GraphIndex.build(
-        model,
-        graphs,
-        names=[f"graph {i}" for i in range(n)],
-        embedding=vectors,
-        keep_graphs=False,
-        n_jobs=2,
-    )
-    found["build_s"] = round(time.perf_counter() - begun, 1)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "lib.index"
-        begun = time.perf_counter()
-        index.save(path)
-        found["save_s"] = round(time.perf_counter() - begun, 1)
-        found["file_mb"] = round(path.stat().st_size / 1e6)
-        begun = time.perf_counter()
-        opened = GraphIndex.load(path, model=model)
-        found["load_and_verify_s"] = round(time.perf_counter() - begun, 2)
-        seconds, hits = [], 0
-        for query, expected in zip(queries, truth, strict=True):
-            begun = time.perf_counter()
-            near = [hit.id for hit in opened.query_vector(query, NEIGHBORS)]
-            seconds.append(time.perf_counter() - begun)
-            hits += len(np.intersect1d(near, expected))
-        begun = time.perf_counter()
-        added = opened.add(graphs[:1000], embedding=queries)
-        opened.remove(added[500:])
-        found["add_1000_remove_500_s"] = round(time.perf_counter() - begun, 2)
-        assert opened.query_vector(queries[3], 1)[0].id == added[3]
-        assert opened.query_vector(queries[700], 1)[0].id != added[700]
-    found["recall"] = round(hits / truth.size, 4)
-    found["median_ms"] = round(1000 * float(np.median(seconds)), 2)
-    found["p99_ms"] = round(1000 * float(np.quantile(seconds, 0.99)), 2)
+    model, graphs, rows, queries = perturbed_molecules(path, n, jobs)
+    found: dict[str, Any] = {"n": n, "columns": rows.shape[1], "rows_mb": round(rows.nbytes / 1e6)}
+
+    def timed(name: str, begun: tuple[float, float]) -> None:
+        found[f"{name}_s"] = round(time.perf_counter() - begun[0], 2)
+        found[f"{name}_cpu_s"] = round(time.process_time() - begun[1], 2)
+
+    def now() -> tuple[float, float]:
+        return time.perf_counter(), time.process_time()
+
+    truth = exact(rows, queries, NEIGHBORS)
+    names = [graphs[place].name or str(place) if place < len(graphs) else f"between {place}"
+             for place in range(n)]  # fmt: skip
+    stored = [graphs[place % len(graphs)] for place in range(n)]
+    begun = now()
+    index = GraphIndex.build(model, stored, names=names, embedding=rows, keep_graphs=False,
+                             n_jobs=jobs)  # fmt: skip
+    timed("build", begun)
+    folder = tempfile.mkdtemp()
+    file = Path(folder) / "lib.index"
+    begun = now()
+    index.save(file)
+    timed("save", begun)
+    found["file_mb"] = round(file.stat().st_size / 1e6)
+    del index
+    begun = now()
+    opened = GraphIndex.load(file)
+    timed("load_and_verify", begun)
+    seconds, hits = [], 0
+    for query, expected in zip(queries, truth, strict=True):
+        begun = now()
+        near = [hit.id for hit in opened.query_vector(query, NEIGHBORS)]
+        seconds.append((time.perf_counter() - begun[0], time.process_time() - begun[1]))
+        hits += len(np.intersect1d(near, expected))
+    found["recall_at_10"] = round(hits / truth.size, 4)
+    wall, processor = np.array(seconds).T
+    found["query_median_ms"] = round(1000 * float(np.median(wall)), 2)
+    found["query_p99_ms"] = round(1000 * float(np.quantile(wall, 0.99)), 2)
+    found["query_median_cpu_ms"] = round(1000 * float(np.median(processor)), 2)
+    before = file.stat().st_size, file.stat().st_mtime_ns
+    found["killed_with"] = _killed_while_saving(file)
+    found["file_unchanged_after_kill"] = before == (file.stat().st_size, file.stat().st_mtime_ns)
+    found["graphs_after_kill"] = len(GraphIndex.load(file, model=model))
+    begun = now()
+    added = opened.add(stored[: len(queries)], embedding=queries, n_jobs=jobs)
+    opened.remove(added[len(added) // 2 :])
+    timed(f"add_{len(added)}_remove_{len(added) // 2}", begun)
+    kept, removed = added[3], added[-1]
+    found["added_is_found"] = bool(opened.query_vector(queries[3], 1)[0].id == kept)
+    found["removed_is_not"] = bool(opened.query_vector(queries[-1], 1)[0].id != removed)
+    found["peak_mb"] = round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    shutil.rmtree(folder)
     return found
+
+
+def _killed_while_saving(file: Path) -> int:
+    """Open the index in another process, save it to its own file, and kill that half-way."""
+    code = (
+        "import sys\n"
+        "from ddgk.search import GraphIndex\n"
+        "index = GraphIndex.load(sys.argv[1], verify=False)\n"
+        "print('saving', flush=True)\n"
+        "index.save(sys.argv[1])\n"
+    )
+    command = [sys.executable, "-c", code, str(file)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    half = file.stat().st_size // 2
+    while process.poll() is None:
+        others = [other for other in file.parent.iterdir() if other != file]
+        if any(other.stat().st_size > half for other in others):
+            process.kill()
+        time.sleep(0.01)
+    return -process.wait()
 
 
 def main() -> None:
@@ -220,11 +278,17 @@ def main() -> None:
     parser.add_argument("cases", nargs="*")
     parser.add_argument("--n", type=int, default=200_000)
     parser.add_argument("--dimension", type=int, default=256)
+    parser.add_argument("--molecules", default="", help="table of SMILES, for index")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("-o", "--out", help="JSON file to write results to, for index")
     given = parser.parse_args()
     if given.what == "library":
         print(json.dumps(measure_library(given.cases[0], given.n, given.dimension)))
     elif given.what == "index":
-        print(json.dumps(measure_index(given.n, given.dimension)))
+        found = measure_index(given.molecules, given.n, given.jobs)
+        print(json.dumps(found, indent=1))
+        if given.out:
+            Path(given.out).write_text(json.dumps(found, indent=1) + "\n")
     else:
         measure_libraries(given.n, given.dimension, given.cases or list(CASES))
 

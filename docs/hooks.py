@@ -1,4 +1,4 @@
-"""What mkdocs does beyond Markdown: the results page, and how-to guides as notebooks."""
+"""What mkdocs does beyond Markdown: the results page, notebooks, search without a server."""
 
 from __future__ import annotations
 
@@ -14,6 +14,12 @@ BLOCK = re.compile(
 NOTEBOOKS = re.compile(r"^(howto/\w+|get_started)\.md$")
 
 
+def on_env(env: Any, *, config: Any, **_: Any) -> Any:
+    """Search in pages that are opened as files, without the script that the theme would fetch."""
+    config.extra["polyfills"] = ["scripts/search_from_file.js"]
+    return env
+
+
 def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
     """Return what is shown on a page: results from their file, a link to the notebook."""
     if page.file.src_uri == "results.md":
@@ -23,7 +29,7 @@ def on_page_markdown(markdown: str, *, page: Any, **_: Any) -> str:
         return re.sub(r"\[([^\]]+)\]\((?:results|notebook)/[^)]*\)", r"\1", text)
     if NOTEBOOKS.match(page.file.src_uri):
         name = f"{Path(page.file.src_uri).stem}.ipynb"
-        return f'{markdown}\n\n<a href="../{name}" download>This page as a notebook</a>\n'
+        return f'{markdown}\n\n<a href="{name}" download>This page as a notebook</a>\n'
     return markdown
 
 

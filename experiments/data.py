@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.graphs import Graph
-from ddgk.io import FAMILIES, barbell, family, karate_club, load_network
+from ddgk.io import karate_club, load_network
 from ddgk.io import load as load_set
 from experiments.graphs.generators import degrees_of, generators, thinned
+from experiments.graphs.mutations import family
+from experiments.graphs.synthetic import FAMILIES, barbell
 
 __all__ = [
     "ATTRIBUTED_SETS",

@@ -20,9 +20,10 @@ EXECUTION = ("n_jobs", "verbose", "max_memory")  # parameters that change no res
 # Single changes of the default embedding: title -> (parameters of DDGK, fields of Config).
 Change = tuple[dict[str, Any], dict[str, Any]]
 CHANGES: dict[str, Change] = {
-    "divergences alone": ({}, {"divergence_weight": 1.0}),
-    "node views alone": ({}, {"divergence_weight": 0.0}),
-    "equal weights": ({}, {"divergence_weight": 0.5}),
+    "node views alone": ({}, {"neighbourhood_weight": 0.0}),
+    "neighbourhoods alone": ({}, {"neighbourhood_weight": 1.0}),
+    "equal weights": ({}, {"neighbourhood_weight": 0.5}),
+    "without size": ({}, {"size_weight": 0.0}),
     "global attention, divergences": (
         {},
         {"attention": "global", "learning_rate": 0.15, "checkpoints": (1, 2, 5, 12, 35, 60)},
@@ -41,8 +42,8 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
         "dimension": (2, 4, 8, 16),
         "depth": (1, 2, 3, 4),
         "learning_rate": (0.03, 0.1, 0.3),
-        "bandwidth": (0.025, 0.05, 0.1, 0.2),
-        "divergence_weight": (0.0, 0.25, 0.5, 0.75, 1.0),
+        "neighbourhood_weight": (0.0, 0.25, 0.5, 0.75, 1.0),
+        "size_weight": (0.0, 0.05, 0.2),
     },
     "paper": {
         "dimension": (2, 4, 8, 16, 32),

@@ -28,7 +28,7 @@ def tune(
     preset: str = "default",
     trials: int = 50,
     seconds: float | None = None,
-    n_sources: int = 16,
+    n_sources: int = 8,
     seed: int = 0,
     n_jobs: int = 1,
 ) -> dict[str, Any]:

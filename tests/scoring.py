@@ -12,7 +12,8 @@ from ddgk.targets import Encoding
 
 def scorer_of(graphs, engine=None, **changes):
     """Learn an encoding of graphs and return what computes their divergences."""
-    config = Config(**{"attention": "global", "encoder_epochs": 30, **changes})
+    defaults = {"attention": "global", "reverse": "free", "encoder_epochs": 30}
+    config = Config(**{**defaults, **changes})
     encoding = Encoding.learn(graphs, config)
     reason = config.torch_reason or encoding.torch_reason
     if reason:

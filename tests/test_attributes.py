@@ -9,11 +9,11 @@ import pytest
 from ddgk.attributes import (
     Alphabet,
     AttributeModel,
+    AttributeRows,
     EdgeLabels,
     EdgeValues,
     NodeLabels,
     NodeValues,
-    Rows,
     learn_attributes,
     normalised,
     pooled,
@@ -133,7 +133,7 @@ def test_labels_of_any_hashable_kind_in_one_order():
 
 def test_a_label_that_a_file_cannot_hold():
     model = learn_attributes([Graph(1, [], node_labels=[complex(1, 2)])], "auto")
-    with pytest.raises(LabelError, match=r"\(1\+2j\) is a complex, which a file cannot hold"):
+    with pytest.raises(LabelError, match=r"\(1\+2j\) is a complex, which no file can hold"):
         model.as_json()
 
 
@@ -218,4 +218,4 @@ def test_colours_tell_what_nodes_carry():
     assert NodeLabels.learn([PATH]).colours(PATH).tolist() == [0, 1, 0, 2]
     assert len(set(NodeValues.learn([PATH]).colours(PATH).tolist())) == 4
     assert set(EdgeLabels.learn([PATH]).colours(PATH).tolist()) == {0}
-    assert Rows(np.zeros((1, 1))).known is None
+    assert AttributeRows(np.zeros((1, 1))).known is None

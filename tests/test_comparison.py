@@ -118,7 +118,6 @@ def test_many_graphs_have_no_matrix_and_the_same_clusters(monkeypatch, tmp_path)
     [
         ({"n_clusters": 0}, "between 1 and 12"),
         ({"n_clusters": "many"}, "'auto' or between"),
-        ({"linkage": "centroid"}, "linkage must be one of"),
         ({"n_neighbors": 0}, "at least 1"),
         ({"names": ["a"]}, "12 graphs need as many names, not 1"),
         ({"classes": ["a"]}, "as many classes"),
@@ -133,3 +132,39 @@ def test_refusals(how, message):
 def test_one_graph_cannot_be_compared():
     with pytest.raises(ParameterError, match="at least 2 graphs"):
         compare(rings_and_stars()[:1], model=DegreeCounts())
+
+
+def test_clusters_are_described_by_loss_terms_and_sources(tmp_path):
+    import ddgk
+
+    graphs = rings_and_stars()
+    model = ddgk.DDGK(n_sources=2, random_state=0).fit(graphs)
+    found = compare(graphs, model=model, n_clusters=2)
+    names = {trait.name for own in found.clusters for trait in own.divergences}
+    assert any(name.startswith("loss term ") for name in names)
+    assert any(name.startswith("divergence from source ring") for name in names) or any(
+        name.startswith("divergence from source star") for name in names
+    )
+    by_hand = model.divergences(graphs)[..., -1].mean(axis=1) / [[g.n_nodes] for g in graphs]
+    trait = next(t for t in found.clusters[0].divergences if t.name == "loss term edges")
+    np.testing.assert_allclose(trait.inside, by_hand[found.labels == 0, 0].mean())
+    np.testing.assert_allclose(trait.outside, by_hand[found.labels == 1, 0].mean())
+    found.to_files(tmp_path)
+    assert "loss term edges" in (tmp_path / "traits.csv").read_text()
+    assert "loss term" in (tmp_path / "report.txt").read_text()
+
+
+def test_mixed_kinds_of_graphs_are_named(tmp_path):
+    graphs = [Graph(n, [(i, i + 1) for i in range(n - 1)], directed=n < 5) for n in range(3, 12)]
+    graphs[3] = graphs[3].replace(edge_weights=[2.0] * graphs[3].n_edges)
+    compare(graphs, model=DegreeCounts()).to_files(tmp_path)
+    said = " ".join((tmp_path / "report.txt").read_text().split())
+    assert "2 are directed" in said
+    assert "1 have edge weights" in said
+
+
+def test_of_many_graphs_the_closest_pairs_are_told(found, tmp_path):
+    found.to_files(tmp_path)
+    report = (tmp_path / "report.txt").read_text()
+    assert "closest pairs" in report
+    assert "mean silhouette of 2 to 3 clusters" in report

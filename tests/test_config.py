@@ -53,7 +53,7 @@ def test_the_default_is_local_attention():
         ({"encoder_edge_dropout": 1.0}, "encoder_edge_dropout must be below 1"),
         ({"encoder_weight_decay": 100.0}, "encoder_weight_decay must be below 1 / encoder_learn"),
         ({"smoothing": -0.1}, "smoothing must be a number of at least 0"),
-        ({"divergence_weight": 2.0}, "divergence_weight must be at most 1"),
+        ({"size_weight": 2.0}, "size_weight must be at most 1"),
         ({"checkpoints": ()}, "checkpoints must list steps in ascending order"),
         ({"checkpoints": (3, 3)}, "checkpoints must list steps in ascending order"),
         ({"checkpoints": (-1,)}, "checkpoints must list steps in ascending order"),
@@ -137,6 +137,8 @@ def test_scikit_learn_clones_it():
         {"encoder_patience": 5},
         {"attention": "global", "attention_layers": (3, 3)},
         {"attention": "global", "target": "neighborhood"},
+        {"attention": "global", "reverse": "free", "window": 2},
+        {"attention": "global", "reverse": "tied"},
     ],
     ids=str,
 )
@@ -147,7 +149,8 @@ def test_options_that_need_torch(changes):
 
 
 def test_closeness_and_the_presets_do_not_need_torch():
-    assert Config(attention="global", target="closeness").engine_required is None
+    free = Config(attention="global", target="closeness", reverse="free")
+    assert free.engine_required is None
     assert all(config.engine_required is None for config in PRESETS.values())
 
 

@@ -16,9 +16,11 @@ import subprocess
 import sys
 import tempfile
 import warnings
+from html.parser import HTMLParser
 from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import SimpleNamespace
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -33,6 +35,7 @@ BLOCK = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 RUNNING = [page for page in PAGES if "```python\n" in page.read_text()]
+NOTEBOOKS = [ROOT / "docs" / "get_started.md", *sorted((ROOT / "docs" / "howto").glob("*.md"))]
 EXTRAS = {
     "rdkit": "rdkit",
     "matplotlib": "plots",
@@ -82,7 +85,7 @@ def test_code_on_the_page_prints_what_it_shows(page, tmp_path, monkeypatch):
 
 def test_pages_are_checked():
     names = {page.name for page in RUNNING}
-    assert {"README.md", "get_started.md", "method.md", "molecules.md"} <= names
+    assert {"README.md", "get_started.md", "method.md", "molecules.md", "pictures.md"} <= names
 
 
 def test_a_wrong_output_is_noticed(tmp_path):
@@ -133,20 +136,72 @@ def test_every_public_name_is_in_the_reference():
         assert listed or inside, f"the reference lacks ddgk.{name}"
 
 
+class Links(HTMLParser):
+    """The addresses that a built page names, what it fetches from elsewhere, and its anchors."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.addresses: set[str] = set()
+        self.fetched: set[str] = set()
+        self.anchors: set[str] = set()
+        self.feed(page.read_text())
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.anchors |= {found[name] for name in ("id", "name") if found.get(name)}
+        named = {found[name] for name in ("href", "src") if found.get(name)}
+        if tag in ("script", "link", "img", "iframe"):
+            self.fetched |= {address for address in named if urlsplit(address).netloc}
+        self.addresses |= named
+
+
+def dead_links(site: Path) -> list[str]:
+    """Return the links of a built site that lead to no file, or to no anchor of a page."""
+    pages = {page: Links(page) for page in site.rglob("*.html")}
+    dead = []
+    for page, links in pages.items():
+        home = site if page.name == "404.html" else page.parent
+        for address in sorted(links.addresses):
+            parts = urlsplit(address)
+            if parts.scheme or parts.netloc:
+                continue
+            path = unquote(parts.path).removeprefix("/" if home == site else "")
+            file = Path(os.path.normpath(home / path)) if path else page
+            lost = not file.is_file()
+            if file in pages and parts.fragment:
+                lost = unquote(parts.fragment) not in pages[file].anchors
+            if lost:
+                dead.append(f"{page.relative_to(site)}: {address}")
+    return dead
+
+
+def test_dead_links_are_found(tmp_path):
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "index.html").write_text(
+        '<a href="deep/page.html#there">1</a><a href="#here">2</a><h1 id="here">3</h1>'
+        '<a href="nowhere.ipynb">4</a><img src="https://example.org/a.png">'
+    )
+    (tmp_path / "deep" / "page.html").write_text('<a href="../index.html#gone">5</a><p id="there">')
+    assert sorted(dead_links(tmp_path)) == [
+        "deep/page.html: ../index.html#gone",
+        "index.html: nowhere.ipynb",
+    ]
+    assert Links(tmp_path / "index.html").fetched == {"https://example.org/a.png"}
+
+
 @pytest.mark.slow
 def test_the_site_builds_without_warnings(tmp_path):
-    """Links, anchors and the reference are checked by mkdocs; nothing is fetched when reading."""
+    """Every link and anchor leads somewhere, and nothing is fetched when reading."""
     pytest.importorskip("mkdocs", reason="the site needs the extra docs")
     pytest.importorskip("mkdocstrings", reason="the site needs the extra docs")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-d", str(tmp_path / "site")]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     found = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert found.returncode == 0, found.stderr
-    for page in (tmp_path / "site").rglob("*.html"):
-        fetched = re.findall(
-            r'<(?:script|link|img)[^>]+(?:src|href)="(https?:[^"]+)"', page.read_text()
-        )
-        assert not fetched, f"{page.name} fetches {fetched[0]}"
+    site = tmp_path / "site"
+    assert not dead_links(site)
+    assert not {address for page in site.rglob("*.html") for address in Links(page).fetched}
+    assert (site / "search" / "search_index.js").is_file()  # search in pages opened as files
 
 
 def test_the_results_page_is_on_the_site():
@@ -172,6 +227,27 @@ def test_pages_become_notebooks():
     code = [cell for cell in cells if cell["cell_type"] == "code"]
     assert [cell["source"] for cell in code] == [block["code"].rstrip() for block in blocks]
     assert code[0]["outputs"][0]["text"] == blocks[0]["output"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", NOTEBOOKS, ids=lambda page: page.stem)
+def test_notebooks_print_what_they_show(page, tmp_path):
+    """Run the notebook of a page in a kernel of Jupyter, as a reader does."""
+    client = pytest.importorskip("nbclient", reason="notebooks need the extra dev")
+    import nbformat
+
+    made = load_hooks().notebook(page.read_text())
+    shown = nbformat.validator.normalize(made)[1]
+    cells = nbformat.from_dict(shown)
+    resources = {"metadata": {"path": str(tmp_path)}}
+    done = client.NotebookClient(cells, timeout=300, resources=resources).execute()
+    for before, after in zip(made["cells"], done.cells, strict=True):
+        if before["cell_type"] == "code":
+            wanted, printed = (
+                "".join(part["text"] for part in cell["outputs"] if part.get("name") == "stdout")
+                for cell in (before, after)
+            )
+            assert CHECKER.check_output(wanted, printed, FLAGS), after["source"]
 
 
 def write(page: Path) -> None:

@@ -58,12 +58,6 @@ def test_errors_with_fixes_can_be_copied(copied):
     )
 
 
-def test_a_file_is_named_once():
-    error = GraphError("graph: odd", policy="empty", choices=("skip",)).located("a.gml")
-    assert str(error) == 'a.gml: graph: odd; use Policies(empty="skip")'
-    assert str(error.located("a.gml")) == str(error)
-
-
 def test_errors_with_causes_tell_each_in_the_same_words():
     error = DatasetError("2 files:")
     error.causes = (GraphError("a", policy="empty", choices=("skip",)), InputError("b"))

@@ -186,6 +186,27 @@ def test_unseen_labels_follow_their_policy():
         model.set_params(unseen_labels="error").transform([strange])
 
 
+def test_warnings_name_the_line_of_the_caller():
+    graphs = [Graph(3, [(0, 1), (1, 2)], node_labels="CCO"), Graph(2, [(0, 1)], node_labels="CO")]
+    model = DDGK(random_state=0).fit(graphs)
+    with pytest.warns(UnseenLabelWarning) as caught:
+        model.transform([graphs[0].replace(node_labels="CCN")])
+    assert caught[0].filename == __file__
+
+
+def test_fit_shows_its_progress(capsys, monkeypatch):
+    monkeypatch.setattr("ddgk.estimator.PATIENCE", 0.0)
+    graphs = [nx.path_graph(n) for n in (3, 4)]
+    DDGK(random_state=0, verbose=True).fit(graphs)
+    assert "Fitting: 3 of 3 steps in" in capsys.readouterr().err
+    DDGK(
+        random_state=0,
+        config=Config.preset("paper").replace(checkpoints=(2,), encoder_epochs=2),
+        verbose=True,
+    ).fit(graphs)
+    assert "Fitting: 2 of 2 steps in" in capsys.readouterr().err
+
+
 def test_weights_beyond_fit_are_clipped_with_a_warning():
     graphs = [Graph(3, [(0, 1), (1, 2)], edge_weights=[w, 1.0]) for w in (1.0, 2.0, 4.0)]
     model = DDGK(**QUICK).fit(graphs)

@@ -8,7 +8,6 @@ import pytest
 
 from ddgk import DDGK
 from ddgk import features as under_test
-from ddgk.features import divergence_columns
 from specimens import graph_of, random_graph, shuffled
 
 GRAPHS = [random_graph(seed, labels=True) for seed in range(24)]
@@ -22,23 +21,41 @@ def model():
 def plain_kernel(model, graphs):
     """The equation of the module, written with ordinary arrays."""
     fitted = model._model
-    described, outcome = fitted.describe(graphs)
-    starts = described.starts
-    x = (divergence_columns(described) - fitted.map.mean) * fitted.map.scale
-    first = np.abs(x[:, None] - x[None]).sum(-1)
-    k = np.zeros((len(graphs), len(graphs)))
-    sizes = np.diff(starts)
-    for views in fitted.map.node_views(outcome):
-        views = views.astype(float)
-        apart = ((views[:, None] - views[None]) ** 2).sum(-1)
-        each = np.exp(-apart / (2 * fitted.config.bandwidth**2))
-        sums = np.add.reduceat(np.add.reduceat(each, starts[:-1], 0), starts[:-1], 1)
-        k += sums / np.sqrt(sizes[:, None] * sizes)
-    second = np.diag(k)[:, None] + np.diag(k) - 2 * k
-    pairs = np.triu_indices(len(graphs), 1)
-    first, second = first / np.median(first[pairs]), second / np.median(second[pairs])
-    weight = fitted.config.divergence_weight
-    return np.exp(-(weight * first + (1 - weight) * second))
+    described = fitted.describe(graphs)
+    views = np.split(described.views[described.ids], described.starts[1:-1])
+    thresholds, widths = fitted.map.views.thresholds, fitted.map.views.widths
+    columns = np.array(
+        [((own[:, :, None] <= thresholds).mean(axis=0) * widths).ravel() for own in views]
+    )
+    sizes = np.array([[np.log(g.n_nodes), np.log1p(2 * g.n_edges)] for g in graphs])
+    histograms = [histogram(fitted, graph) for graph in graphs]
+    keys = sorted(set().union(*histograms))
+    shares = np.array([[own.get(key, 0) for key in keys] for own in histograms])
+    config, pairs = fitted.config, np.triu_indices(len(graphs), 1)
+    near = config.neighbourhood_weight
+    exponent = np.zeros((len(graphs), len(graphs)))
+    for weight, values in ((1 - near, columns), (near, shares), (config.size_weight, sizes)):
+        apart = np.abs(values[:, None] - values[None]).sum(-1)
+        exponent += weight * apart / np.median(apart[pairs])
+    return np.exp(-exponent)
+
+
+def histogram(fitted, graph):
+    """Share of nodes by neighbourhood, refined in plain Python."""
+    around = {i: [] for i in range(graph.n_nodes)}
+    for u, v in graph.edges.tolist():
+        around[u].append(v)
+        around[v].append(u)
+    colours = [str(label) for label in graph.node_labels]
+    found = {}
+    for radius in range(fitted.training.n_steps + 1):
+        for colour in colours:
+            key = f"{radius} {colour}"
+            found[key] = found.get(key, 0) + 1 / graph.n_nodes
+        colours = [
+            f"({colours[i]} {sorted(colours[j] for j in around[i])})" for i in range(graph.n_nodes)
+        ]
+    return found
 
 
 def test_inner_products_are_the_kernel(model):
@@ -71,15 +88,19 @@ def test_a_column_belongs_to_an_anchor(model):
     np.testing.assert_allclose(found, found.T, atol=2e-3)
 
 
-def test_a_sample_of_views_stands_for_a_large_graph(monkeypatch):
-    """Distances by a sample are close to those by all nodes."""
+def test_a_sample_of_neighbourhoods_stands_for_all(monkeypatch):
+    """Distances by a sample of the neighbourhoods are close to those by all."""
     graphs = [graph_of(nx.gnm_random_graph(300, 450, seed=s)) for s in range(3)]
     graphs += [graph_of(nx.random_regular_graph(3, 300, seed=s)) for s in range(3)]
     whole = DDGK(n_sources=3, random_state=0).fit_transform(graphs)
-    monkeypatch.setattr(under_test, "MAX_ANCHOR_VIEWS", 6 * 100)
-    part = DDGK(n_sources=3, random_state=0).fit_transform(graphs)
+    monkeypatch.setattr(under_test, "MAX_ANCHOR_ENTRIES", 200)
+    model = DDGK(n_sources=3, random_state=0).fit(graphs)
+    assert max(shares.bits for shares in model._model.map.neighbourhoods) > 0
+    part = model.transform(graphs)
     a, b = (np.linalg.norm(x[:, None] - x[None], axis=-1) for x in (whole, part))
     assert np.corrcoef(a.ravel(), b.ravel())[0, 1] > 0.95
+    alone = np.vstack([model.transform([shuffled(g, 1)]) for g in graphs])
+    np.testing.assert_array_equal(part, alone)
 
 
 def test_equal_graphs_and_constant_columns_are_no_trouble():

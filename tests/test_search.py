@@ -11,6 +11,7 @@ from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
 from ddgk.index_file import IndexFile, IndexFileError, write_sections
 from ddgk.search import GraphIndex
+from ddgk.similarity import match_lines
 from light_model import WIDTH, DegreeCounts, rings_and_stars
 
 MODEL = DegreeCounts()
@@ -72,6 +73,21 @@ def test_add_remove_and_save(random_index, tmp_path):
     assert own.query_vector(rows[5], 1)[0].id == 401
 
 
+def test_candidates_by_principal_components_agree_with_brute_force(monkeypatch, tmp_path):
+    pytest.importorskip("usearch", reason="the approximate index needs usearch (extra search)")
+    monkeypatch.setattr(vectors, "MAX_EXACT", 100)
+    monkeypatch.setattr(vectors, "N_SKETCHED", 4)
+    draw = np.random.default_rng(0)
+    rows = draw.normal(size=(500, WIDTH)).astype(np.float32) * 0.8 ** np.arange(WIDTH)
+    index = GraphIndex.build(MODEL, [Graph(2, [(0, 1)])] * 500, embedding=rows)
+    index.save(tmp_path / "lib.index")
+    for own in (index, GraphIndex.load(tmp_path / "lib.index", model=MODEL)):
+        for place in range(0, 500, 50):
+            apart = np.linalg.norm(rows - rows[place], axis=1)
+            found = [hit.id for hit in own.query_vector(rows[place], 10)]
+            assert found == np.argsort(apart)[:10].tolist()
+
+
 def test_within_is_exact(index):
     ring = rings_and_stars()[2]
     hits = index.within(ring, 2.0)
@@ -85,10 +101,10 @@ def test_within_is_exact(index):
 def test_reranking_says_why(index):
     ring = rings_and_stars()[1]
     hits = index.query(ring, k=3, rerank=3)
-    assert hits[0].match.similarity == 1.0
-    assert "6 of 6 nodes have a partner among 6" in hits[0].match.lines
-    assert hits[0].match.similarity >= hits[1].match.similarity
-    assert index.query(ring, k=1)[0].match is None
+    assert hits[0].shared == 1.0
+    assert "6 of 6 nodes have a partner among 6" in match_lines(hits[0].alignment)
+    assert hits[0].shared >= hits[1].shared
+    assert index.query(ring, k=1)[0].alignment is None
 
 
 def test_without_graphs_there_is_no_reranking(tmp_path):

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from ddgk import DDGK
+from ddgk.encoder import MAX_SOURCE_NODES, choose_sources, induced, source_part
 from ddgk.errors import ParameterError
-from ddgk.sources import MAX_SOURCE_NODES, choose_sources, induced, source_part
 from ddgk.targets import Encoding
 from specimens import graph_of, random_graph, shuffled
 

@@ -1,4 +1,8 @@
-"""graph2vec (Narayanan et al. 2017): document vectors, words are Weisfeiler-Lehman colours."""
+"""graph2vec (Narayanan et al. 2017): document vectors, words are Weisfeiler-Lehman colours.
+
+Graphs come in random order: the learning rate falls during training, so vectors would otherwise
+tell the position of a graph in its set, and sets are often sorted by class.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,8 @@ def graph2vec(graphs: Sequence[Graph], seed: int) -> NDArray[np.float64]:
     for colours in colourings(graphs, N_ROUNDS):
         for place, of_graph in enumerate(colours):
             words[place] += map(str, of_graph.tolist())
-    tagged = [models.doc2vec.TaggedDocument(text, [place]) for place, text in enumerate(words)]
+    order = np.random.default_rng(seed).permutation(len(graphs)).tolist()
+    tagged = [models.doc2vec.TaggedDocument(words[place], [place]) for place in order]
     model = models.Doc2Vec(
         tagged,
         vector_size=DIMENSION,

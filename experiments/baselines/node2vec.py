@@ -1,7 +1,9 @@
 """node2vec (Grover and Leskovec 2016; p = q = 1): node vectors from random walks, averaged.
 
 Nodes of different graphs never meet in a walk, so their vectors are hardly comparable. That is the
-baseline's weakness, and why it is in the paper's table.
+baseline's weakness, and why it is in the paper's table. Walks of graphs come in random order: the
+learning rate falls during training, so vectors would otherwise tell the position of a graph in its
+set, and sets are often sorted by class.
 """
 
 from __future__ import annotations
@@ -44,7 +46,8 @@ class Walks:
         self.graphs, self.seed = graphs, seed
 
     def __iter__(self) -> Iterator[list[str]]:
-        for place, graph in enumerate(self.graphs):
+        for place in np.random.default_rng(self.seed).permutation(len(self.graphs)).tolist():
+            graph = self.graphs[place]
             names = [f"{place}/{node}" for node in range(graph.n_nodes)]
             for walk in walks_of(graph, [self.seed, place], N_WALKS, WALK_LENGTH).tolist():
                 yield [names[node] for node in walk]

@@ -8,18 +8,18 @@ its neighbours have (Q_s), and what every node contributes to its neighbours (C)
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import LabelError, ParameterError, UnseenLabelWarning, shown
+from ddgk.errors import LabelError, ParameterError, UnseenLabelWarning, shown, warn_caller
 from ddgk.graphs.graph import Graph, describe, label_key
+from ddgk.store.graphs import label_as_json, label_from_json
 from ddgk.symmetry import Arcs
 
 Matrix = NDArray[np.float64]
@@ -29,60 +29,73 @@ MAX_NAMED = 5  # labels in a warning
 
 
 @dataclass(frozen=True)
-class Rows:
+class AttributeRows:
     """What nodes or edges carry: values, (n, k), and which of them are known (real values only)."""
 
     values: Matrix
     known: Matrix | None = None
 
 
-class Attribute(Protocol):
-    """What every learned attribute does."""
+class Attribute:
+    """What nodes or edges carry, as learned in `fit`; a field of `Graph` of the same name."""
 
     name: ClassVar[str]
+    of_edges: ClassVar[bool] = False
+
+    @classmethod
+    def given(cls, graph: Graph) -> Any:
+        """Return what the graph has, or None."""
+        return getattr(graph, cls.name)
 
     @classmethod
     def carried(cls, graph: Graph) -> bool | None:
         """Return whether the graph has this attribute; None where it has no edges to carry it."""
-        ...
+        return None if cls.of_edges and graph.n_edges == 0 else cls.given(graph) is not None
 
     @classmethod
     def learn(cls, graphs: Sequence[Graph]) -> Self:
         """Learn the alphabet or the statistics from graphs that carry the attribute."""
-        ...
+        raise NotImplementedError
 
     @property
     def width(self) -> int:
         """Return the number of columns k."""
-        ...
+        raise NotImplementedError
 
-    def units(self, graph: Graph) -> Rows:
+    def units(self, graph: Graph) -> AttributeRows:
         """Return Q_u of every node, (n_nodes, k)."""
-        ...
+        raise NotImplementedError
 
-    def nodes(self, graph: Graph) -> Rows:
-        """Return C, what a node contributes to its neighbours, (n_nodes, k)."""
-        ...
+    def nodes(self, graph: Graph) -> AttributeRows:
+        """Return C, what a node contributes to its neighbours, (n_nodes, k): mostly Q_u itself."""
+        return self.units(graph)
+
+    def edges(self, graph: Graph) -> AttributeRows:
+        """Return what every edge carries, (n_edges, k); for attributes of edges."""
+        raise NotImplementedError
+
+    def codes(self, graph: Graph) -> Integers:
+        """Return integers that are equal where nodes, or edges, carry the same."""
+        raise NotImplementedError
 
     def colours(self, graph: Graph) -> Integers:
-        """Return integers that are equal where nodes carry the same, (n_nodes,)."""
-        ...
+        """Return what distinguishes nodes, (n_nodes,); what edges carry does so through arcs."""
+        return np.zeros(graph.n_nodes, dtype=np.int64) if self.of_edges else self.codes(graph)
 
     def edge_codes(self, graph: Graph) -> Integers | None:
-        """Return integers that are equal where edges carry the same, (n_edges,); None for nodes."""
-        ...
+        """Return what distinguishes edges, (n_edges,); None for attributes of nodes."""
+        return self.codes(graph) if self.of_edges else None
 
-    def unseen(self, graph: Graph) -> list[tuple[int, Hashable]]:
+    def unseen(self, graph: Graph) -> list[tuple[int, Hashable]]:  # noqa: ARG002
         """Return positions and labels that no graph of `fit` had."""
-        ...
+        return []
 
     def check(self, graph: Graph) -> None:
         """Raise where the graph's columns are not those of `fit`."""
-        ...
 
     def as_json(self) -> dict[str, Any]:
         """Return the attribute as JSON values."""
-        ...
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)
@@ -121,130 +134,72 @@ class Alphabet:
 
 
 @dataclass(frozen=True)
-class NodeLabels:
+class NodeLabels(Attribute):
     """Discrete labels of nodes: Q_u and C are one-hot rows."""
 
     alphabet: Alphabet
     name: ClassVar[str] = "node_labels"
 
     @classmethod
-    def carried(cls, graph: Graph) -> bool | None:
-        """Return whether the graph has node labels."""
-        return graph.node_labels is not None
-
-    @classmethod
-    def learn(cls, graphs: Sequence[Graph]) -> NodeLabels:
-        """Collect the node labels of all graphs."""
-        return cls(Alphabet.of(label for g in graphs for label in g.node_labels or ()))
+    def learn(cls, graphs: Sequence[Graph]) -> Self:
+        """Collect the labels of all graphs."""
+        return cls(Alphabet.of(label for graph in graphs for label in cls.given(graph) or ()))
 
     @property
     def width(self) -> int:
         """Return the number of labels."""
         return len(self.alphabet.labels)
 
-    def units(self, graph: Graph) -> Rows:
+    def units(self, graph: Graph) -> AttributeRows:
         """Return the one-hot row of every node's label."""
-        return Rows(self.alphabet.one_hot(self.colours(graph)))
+        return AttributeRows(self.alphabet.one_hot(self.codes(graph)))
 
-    def nodes(self, graph: Graph) -> Rows:
-        """Return the same rows: a node contributes its label to its neighbours."""
-        return self.units(graph)
-
-    def colours(self, graph: Graph) -> Integers:
-        """Return the place of every node's label in the alphabet."""
-        return self.alphabet.places(graph.node_labels or ())
-
-    def edge_codes(self, graph: Graph) -> None:
-        """Return None: edges carry nothing here."""
+    def codes(self, graph: Graph) -> Integers:
+        """Return the place of every label in the alphabet."""
+        return self.alphabet.places(self.given(graph) or ())
 
     def unseen(self, graph: Graph) -> list[tuple[int, Hashable]]:
-        """Return node numbers and labels that no graph of `fit` had."""
-        return self.alphabet.unseen(graph.node_labels or ())
-
-    def check(self, graph: Graph) -> None:
-        """Accept every graph: labels have no columns to disagree on."""
+        """Return positions and labels that no graph of `fit` had."""
+        return self.alphabet.unseen(self.given(graph) or ())
 
     def as_json(self) -> dict[str, Any]:
         """Return name and labels."""
-        return {"name": self.name, "labels": [label_as_json(x) for x in self.alphabet.labels]}
+        labels = [label_as_json(label, "fit") for label in self.alphabet.labels]
+        return {"name": self.name, "labels": labels}
 
 
 @dataclass(frozen=True)
-class EdgeLabels:
+class EdgeLabels(NodeLabels):
     """Discrete labels of edges, read at their end nodes (paper: Q_e)."""
 
-    alphabet: Alphabet
     name: ClassVar[str] = "edge_labels"
+    of_edges: ClassVar[bool] = True
 
-    @classmethod
-    def carried(cls, graph: Graph) -> bool | None:
-        """Return whether the graph has edge labels; None without edges."""
-        return None if graph.n_edges == 0 else graph.edge_labels is not None
-
-    @classmethod
-    def learn(cls, graphs: Sequence[Graph]) -> EdgeLabels:
-        """Collect the edge labels of all graphs."""
-        return cls(Alphabet.of(label for g in graphs for label in g.edge_labels or ()))
-
-    @property
-    def width(self) -> int:
-        """Return the number of labels."""
-        return len(self.alphabet.labels)
-
-    def units(self, graph: Graph) -> Rows:
+    def units(self, graph: Graph) -> AttributeRows:
         """Return the frequencies of the labels on a node's edges."""
-        return Rows(normalised(self.nodes(graph).values))
+        return AttributeRows(normalised(self.nodes(graph).values))
 
-    def edges(self, graph: Graph) -> Rows:
-        """Return the one-hot row of every edge's label, (n_edges, k)."""
-        return Rows(self.alphabet.one_hot(self.edge_codes(graph)))
-
-    def nodes(self, graph: Graph) -> Rows:
+    def nodes(self, graph: Graph) -> AttributeRows:
         """Return the counts of the labels on a node's edges."""
         counts = np.zeros((graph.n_nodes, self.width))
-        codes = self.edge_codes(graph)
+        codes = self.codes(graph)
         ends, edges = edge_ends(graph)
         known = codes[edges] < self.width
         np.add.at(counts, (ends[known], codes[edges[known]]), 1.0)
-        return Rows(counts)
+        return AttributeRows(counts)
 
-    def colours(self, graph: Graph) -> Integers:
-        """Return one colour for all nodes: edge labels distinguish nodes through arcs."""
-        return np.zeros(graph.n_nodes, dtype=np.int64)
-
-    def edge_codes(self, graph: Graph) -> Integers:
-        """Return the place of every edge's label in the alphabet."""
-        return self.alphabet.places(graph.edge_labels or ())
-
-    def unseen(self, graph: Graph) -> list[tuple[int, Hashable]]:
-        """Return edge numbers and labels that no graph of `fit` had."""
-        return self.alphabet.unseen(graph.edge_labels or ())
-
-    def check(self, graph: Graph) -> None:
-        """Accept every graph: labels have no columns to disagree on."""
-
-    def as_json(self) -> dict[str, Any]:
-        """Return name and labels."""
-        return {"name": self.name, "labels": [label_as_json(x) for x in self.alphabet.labels]}
+    def edges(self, graph: Graph) -> AttributeRows:
+        """Return the one-hot row of every edge's label."""
+        return AttributeRows(self.alphabet.one_hot(self.codes(graph)))
 
 
 @dataclass(frozen=True)
-class NodeValues:
+class NodeValues(Attribute):
     """Real attribute vectors of nodes, standardised by column; nan is a missing value."""
 
     means: tuple[float, ...]
     deviations: tuple[float, ...]
     name: ClassVar[str] = "node_attributes"
-
-    @classmethod
-    def given(cls, graph: Graph) -> Matrix | None:
-        """Return the values as the graph has them, (n_nodes, k)."""
-        return graph.node_attributes
-
-    @classmethod
-    def carried(cls, graph: Graph) -> bool | None:
-        """Return whether the graph has node attributes."""
-        return cls.given(graph) is not None
 
     @classmethod
     def learn(cls, graphs: Sequence[Graph]) -> Self:
@@ -273,33 +228,22 @@ class NodeValues:
         """Return the number of columns."""
         return len(self.means)
 
-    def standardised(self, graph: Graph) -> Rows:
+    def standardised(self, graph: Graph) -> AttributeRows:
         """Return (y - mean) / deviation, 0 where missing, and 1 where known."""
         values = self.given(graph)
         if values is None:  # a graph without edges has no edge attributes
-            return Rows(np.zeros((0, self.width)), np.zeros((0, self.width)))
+            return AttributeRows(np.zeros((0, self.width)), np.zeros((0, self.width)))
         known = np.isfinite(values)
         scaled = (np.where(known, values, 0.0) - self.means) / self.deviations
-        return Rows(np.where(known, scaled, 0.0), known.astype(np.float64))
+        return AttributeRows(np.where(known, scaled, 0.0), known.astype(np.float64))
 
-    def units(self, graph: Graph) -> Rows:
+    def units(self, graph: Graph) -> AttributeRows:
         """Return every node's standardised values."""
         return self.standardised(graph)
 
-    def nodes(self, graph: Graph) -> Rows:
-        """Return the same rows: neighbours average them."""
-        return self.units(graph)
-
-    def colours(self, graph: Graph) -> Integers:
-        """Return the rank of every node's row among the distinct rows."""
+    def codes(self, graph: Graph) -> Integers:
+        """Return the rank of every row of values among the distinct rows."""
         return _row_ranks(self.standardised(graph))
-
-    def edge_codes(self, graph: Graph) -> Integers | None:
-        """Return None: edges carry nothing here."""
-
-    def unseen(self, graph: Graph) -> list[tuple[int, Hashable]]:  # noqa: ARG002
-        """Return nothing: every real number is known."""
-        return []
 
     def check(self, graph: Graph) -> None:
         """Raise where the graph has another number of columns than `fit` saw."""
@@ -325,22 +269,13 @@ class EdgeValues(NodeValues):
     """Real attribute vectors of edges; a node has the mean over its edges."""
 
     name: ClassVar[str] = "edge_attributes"
+    of_edges: ClassVar[bool] = True
 
-    @classmethod
-    def given(cls, graph: Graph) -> Matrix | None:
-        """Return the values as the graph has them, (n_edges, k)."""
-        return getattr(graph, "edge_attributes", None)
-
-    @classmethod
-    def carried(cls, graph: Graph) -> bool | None:
-        """Return whether the graph has edge attributes; None without edges."""
-        return None if graph.n_edges == 0 else cls.given(graph) is not None
-
-    def edges(self, graph: Graph) -> Rows:
+    def edges(self, graph: Graph) -> AttributeRows:
         """Return every edge's standardised values, (n_edges, k)."""
         return self.standardised(graph)
 
-    def units(self, graph: Graph) -> Rows:
+    def units(self, graph: Graph) -> AttributeRows:
         """Return the mean over a node's edges, of known values."""
         given = self.standardised(graph)
         assert given.known is not None
@@ -352,15 +287,7 @@ class EdgeValues(NodeValues):
         np.add.at(sums, ends[order], values[order])
         np.add.at(counts, ends[order], known[order])
         means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
-        return Rows(means, (counts > 0).astype(np.float64))
-
-    def colours(self, graph: Graph) -> Integers:
-        """Return one colour for all nodes: edge values distinguish nodes through arcs."""
-        return np.zeros(graph.n_nodes, dtype=np.int64)
-
-    def edge_codes(self, graph: Graph) -> Integers:
-        """Return the rank of every edge's row among the distinct rows."""
-        return _row_ranks(self.standardised(graph))
+        return AttributeRows(means, (counts > 0).astype(np.float64))
 
 
 ATTRIBUTES: dict[str, Any] = {
@@ -414,11 +341,10 @@ class AttributeModel:
                     found.setdefault(attribute.name, Counter())[label] += 1
         if found:
             parts = [f"{name.replace('_', ' ')} {_named(found[name])}" for name in found]
-            warnings.warn(
+            warn_caller(
                 f"labels that fit did not see have no mass: {'; '.join(parts)}; pass "
                 'unseen_labels="ignore" to accept this, or "error" to refuse such graphs',
                 UnseenLabelWarning,
-                stacklevel=3,
             )
 
     def as_json(self) -> list[dict[str, Any]]:
@@ -491,7 +417,7 @@ def normalised(rows: Matrix) -> Matrix:
     return np.asarray(np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0))
 
 
-def pooled(neighbours: Any, nodes: Rows) -> Rows:
+def pooled(neighbours: Any, nodes: AttributeRows) -> AttributeRows:
     """Return Q_s: what the neighbours of a unit contribute together.
 
         labels: rownorm(B C);   values: the mean of B over known values
@@ -499,20 +425,22 @@ def pooled(neighbours: Any, nodes: Rows) -> Rows:
     neighbours: B summed over classes of nodes, (n_units, n_classes).
     """
     if nodes.known is None:
-        return Rows(normalised(np.asarray(neighbours @ nodes.values)))
+        return AttributeRows(normalised(np.asarray(neighbours @ nodes.values)))
     counts = np.asarray(neighbours @ nodes.known)
     sums = np.asarray(neighbours @ nodes.values)
     means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
-    return Rows(means, (counts > 0).astype(np.float64))
+    return AttributeRows(means, (counts > 0).astype(np.float64))
 
 
-def two_hop(neighbours: Any, nodes: Rows) -> Rows:
+def two_hop(neighbours: Any, nodes: AttributeRows) -> AttributeRows:
     """Return Q_s of edge labels as in the paper: of edges two hops away, not those at the unit."""
     # Direction and soft edges can leave less than the unit's own edges, which is then nothing.
-    return Rows(normalised(np.maximum(np.asarray(neighbours @ nodes.values) - nodes.values, 0.0)))
+    return AttributeRows(
+        normalised(np.maximum(np.asarray(neighbours @ nodes.values) - nodes.values, 0.0))
+    )
 
 
-def _row_ranks(rows: Rows) -> Integers:
+def _row_ranks(rows: AttributeRows) -> Integers:
     if not len(rows.values):
         return np.zeros(0, dtype=np.int64)
     keys = np.hstack([rows.values, *(() if rows.known is None else (rows.known,))])
@@ -537,39 +465,6 @@ def _named(found: Counter[Hashable]) -> str:
     listed = ", ".join(shown(repr(label)) for label in labels[:MAX_NAMED])
     more = len(labels) - MAX_NAMED
     return f"{listed} and {more} more" if more > 0 else listed
-
-
-def label_as_json(label: Hashable) -> Any:
-    """Return a label as JSON values: text, numbers, None, and tuples, sets, bytes of them.
-
-    >>> label_as_json(("C", 2))
-    {'tuple': ['C', 2]}
-    """
-    if isinstance(label, bool | int | float | str | type(None)):
-        return label
-    if isinstance(label, tuple):
-        return {"tuple": [label_as_json(part) for part in label]}
-    if isinstance(label, frozenset):
-        return {"set": [label_as_json(part) for part in sorted(label, key=label_key)]}
-    if isinstance(label, bytes):
-        return {"bytes": label.hex()}
-    raise LabelError(
-        f"the label {shown(repr(label))} is a {type(label).__name__}, which a file cannot hold; "
-        "use text, numbers, or tuples of them as labels"
-    )
-
-
-def label_from_json(value: Any) -> Any:
-    """Undo `label_as_json`."""
-    if isinstance(value, bool | int | float | str | type(None)):
-        return value
-    if not isinstance(value, dict) or len(value) != 1:
-        raise TypeError(f"a label cannot be a {type(value).__name__}")
-    ((kind, content),) = value.items()
-    if kind == "bytes":
-        return bytes.fromhex(content)
-    parts = [label_from_json(part) for part in content]
-    return {"tuple": tuple, "set": frozenset}[kind](parts)
 
 
 def _attribute_from_json(described: Mapping[str, Any]) -> Attribute:

@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import MissingExtraError, ParameterError
+from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, display
 from ddgk.graphs.convert import as_graph
-from ddgk.plain import csv_bytes, visible
-from ddgk.traits import Trait, measure, set_apart
-from ddgk.vectors import neighbor_table
+from ddgk.plain import graph_names
+from ddgk.traits import Trait, measure, measure_divergences, set_apart
+from ddgk.vectors import neighbor_table, principal_axes
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MAX_MATRIX = 5_000  # graphs; above, no distance matrix is computed
-MAX_CSV = 2_000  # graphs whose whole matrix is written as text too
-MAX_CLUSTERS = 20  # that the automatic choice tries
-LEAST_SILHOUETTE = 0.1  # below, the graphs are one cluster
+MAX_CLUSTERS = 20  # that the automatic choice tries, and no more than a quarter of the graphs
+LEAST_SILHOUETTE = 0.0  # up to this, the graphs are one cluster
+N_COMPONENTS = 10  # principal components that are clustered
 N_PROTOTYPES = 1_000  # leaves of the tree above MAX_MATRIX graphs
 N_SAMPLED = 2_000  # graphs on which the silhouette is computed above MAX_MATRIX graphs
-LINKAGES = ("ward", "average", "complete", "single")
 OUTLIER_FACTOR = 3.0  # interquartile ranges above the upper quartile
 
 
@@ -46,7 +44,10 @@ class Cluster:
     medoid : int
         Position of the graph nearest to the cluster's mean.
     traits : tuple of Trait
-        What sets it apart from all other graphs, the largest difference first.
+        What sets it apart from all other graphs, the largest difference first: size, structure,
+        labels, weights.
+    divergences : tuple of Trait
+        The same for the model's loss terms and its divergences from sources.
     classes : dict
         Number of its graphs of every known class.
     """
@@ -55,6 +56,7 @@ class Cluster:
     members: Integers
     medoid: int
     traits: tuple[Trait, ...]
+    divergences: tuple[Trait, ...] = ()
     classes: dict[Hashable, int] = field(default_factory=dict)
 
 
@@ -87,6 +89,8 @@ class Comparison:
         Positions of graphs whose score is more than 3 interquartile ranges above the upper
         quartile, and at least twice that quartile; the farthest first.
     clusters : tuple of Cluster
+    classes : list of hashables or None
+        Known classes.
     model : object
         The fitted model.
     """
@@ -105,7 +109,7 @@ class Comparison:
     outlier_scores: Array
     outliers: Integers
     clusters: tuple[Cluster, ...]
-    linkage: str
+    classes: list[Hashable] | None = field(repr=False)
     model: Any = field(repr=False)
 
     @property
@@ -128,9 +132,10 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Show a notebook the clusters."""
         rows = [
-            (own.label, f"{len(own.members):,}", self.names[own.medoid], _words(own))
+            (own.label, f"{len(own.members):,}", self.names[own.medoid],
+             "; ".join(str(trait) for trait in own.traits[:3]))
             for own in self.clusters
-        ]
+        ]  # fmt: skip
         heading = ("cluster", "graphs", "medoid", "set apart by")
         return display.page(repr(self), display.table(heading, rows, len(rows)))
 
@@ -150,112 +155,9 @@ class Comparison:
         list of Path
             The files that were written.
         """
-        from ddgk.comparison_report import plain_report
-        from ddgk.store.files import write_atomically
+        from ddgk.comparison_report import write_files
 
-        where = Path(folder)
-        where.mkdir(parents=True, exist_ok=True)
-        contents = {
-            "neighbors.csv": csv_bytes(self._neighbor_rows()),
-            "clusters.csv": csv_bytes(self._cluster_rows()),
-            "traits.csv": csv_bytes(self._trait_rows()),
-            "report.txt": plain_report(self).encode(),
-            "summary.json": (json.dumps(self._summary(), indent=1) + "\n").encode(),
-        }
-        if self.distances is not None:
-            contents["distances.npz"] = _npz(names=self.names, distances=self.distances)
-            if len(self.names) <= MAX_CSV:
-                heading = ["", *self.names]
-                rows = zip(self.names, self.distances.tolist(), strict=True)
-                contents["distances.csv"] = csv_bytes(
-                    [heading, *([name, *row] for name, row in rows)]
-                )
-            if find_spec("pyarrow") is not None:
-                contents["distances.parquet"] = _parquet(self.names, self.distances)
-        written = []
-        for name, content in contents.items():
-            write_atomically(where / name, content)
-            written.append(where / name)
-        return written + self._draw(where)
-
-    def _draw(self, folder: Path) -> list[Path]:
-        from ddgk import plots
-
-        if len(self.leaf_distances) < 2:
-            return []
-        path = folder / "clusters.svg"
-        sizes = np.bincount(self.leaves, minlength=len(self.leaf_distances))
-        first = np.unique(self.leaves, return_index=True)[1]
-        alone = self.distances is not None
-        names = [
-            self.names[graph] if alone else f"{self.names[graph]} and {size - 1} more"
-            for graph, size in zip(first.tolist(), sizes.tolist(), strict=True)
-        ]
-        try:
-            plots.clusters(
-                self.leaf_distances,
-                names,
-                [f"cluster {label}" for label in self.labels[first]],
-                tree=self.tree,
-                linkage=self.linkage,
-                path=path,
-            )
-        except MissingExtraError:
-            return []
-        return [path]
-
-    def _neighbor_rows(self) -> list[tuple[Any, ...]]:
-        rows: list[tuple[Any, ...]] = [("graph", "rank", "neighbor", "distance")]
-        for place, name in enumerate(self.names):
-            rows += [
-                (name, rank + 1, other, apart)
-                for rank, (other, apart) in enumerate(self.nearest(place))
-            ]
-        return rows
-
-    def _cluster_rows(self) -> list[tuple[Any, ...]]:
-        medoids, outliers = {own.medoid for own in self.clusters}, set(self.outliers.tolist())
-        heading = ("position", "graph", "cluster", "medoid", "outlier_score", "outlier")
-        return [
-            heading,
-            *(
-                (place, name, int(self.labels[place]), int(place in medoids),
-                 float(self.outlier_scores[place]), int(place in outliers))
-                for place, name in enumerate(self.names)
-            ),
-        ]  # fmt: skip
-
-    def _trait_rows(self) -> list[tuple[Any, ...]]:
-        heading = ("cluster", "statistic", "mean_inside", "mean_outside", "standardised_difference")
-        return [heading, *((own.label, *trait) for own in self.clusters for trait in own.traits)]
-
-    def _summary(self) -> dict[str, Any]:
-        return {
-            "n_graphs": len(self.names),
-            "n_columns": int(self.embedding.shape[1]),
-            "linkage": self.linkage,
-            "n_clusters": self.n_clusters,
-            "silhouettes": {str(k): score for k, score in self.silhouettes.items()},
-            "clusters": [
-                {
-                    "cluster": own.label,
-                    "n_graphs": len(own.members),
-                    "medoid": own.medoid,
-                    "medoid_name": self.names[own.medoid],
-                    "classes": {visible(key): count for key, count in own.classes.items()},
-                    "set_apart_by": [str(trait) for trait in own.traits[:5]],
-                }
-                for own in self.clusters
-            ],
-            "outliers": [
-                {"graph": self.names[place], "score": float(self.outlier_scores[place])}
-                for place in self.outliers.tolist()
-            ],
-        }
-
-
-def _words(own: Cluster) -> str:
-    return "; ".join(str(trait) for trait in own.traits[:3])
+        return write_files(self, Path(folder))
 
 
 def compare(
@@ -267,16 +169,15 @@ def compare(
     embedding: NDArray[Any] | None = None,
     n_neighbors: int = 10,
     n_clusters: int | str = "auto",
-    linkage: str = "ward",
     random_state: int = 0,
     n_jobs: int = 1,
 ) -> Comparison:
     """Find out how similar graphs are.
 
-    The graphs are embedded; all else follows from Euclidean distances of the embedding. Clusters
-    are a cut of a hierarchical clustering, into the number with the largest mean silhouette [1]_.
-    Above 5,000 graphs, k-means groups the graphs first, the tree is that of 1,000 groups, and there
-    is no distance matrix.
+    The graphs are embedded; distances and neighbours are Euclidean. Clusters are a cut of Ward's
+    tree of the 10 leading principal components, which hold what groups of graphs have in common,
+    into the number with the largest mean silhouette [1]_. Above 5,000 graphs, k-means groups the
+    graphs first, the tree is that of 1,000 groups, and there is no distance matrix.
 
     Parameters
     ----------
@@ -293,7 +194,6 @@ def compare(
     n_neighbors : int
         Neighbours of every graph.
     n_clusters : int or "auto"
-    linkage : {"ward", "average", "complete", "single"}
     random_state : int
     n_jobs : int
         Threads; results do not depend on it up to 20,000 graphs.
@@ -318,8 +218,8 @@ def compare(
     """
     collection = [as_graph(graph) for graph in graphs]
     n = len(collection)
-    _check(n, n_neighbors, n_clusters, linkage)
-    called = _names(collection, names)
+    _check(n, n_neighbors, n_clusters)
+    called = graph_names(collection, names)
     if classes is not None and len(classes) != n:
         raise ParameterError(f"{n} graphs need as many classes, not {len(classes)}")
     if embedding is None:
@@ -330,7 +230,7 @@ def compare(
         raise ParameterError(f"the embedding must be finite, a row for each of {n} graphs")
     distances = _matrix(rows) if n <= MAX_MATRIX else None
     near, apart = _neighbors(rows, distances, min(n_neighbors, n - 1), n_jobs)
-    grouping = _cluster(rows, distances, n_clusters, linkage, random_state)
+    grouping = _cluster(rows, distances, n_clusters, random_state)
     scores = apart.mean(axis=1)
     low, high = np.quantile(scores, (0.25, 0.75))
     # Evenly spaced graphs have a range near 0; an outlier has at least twice the upper quartile.
@@ -351,8 +251,8 @@ def compare(
         silhouettes=grouping.silhouettes,
         outlier_scores=scores,
         outliers=outliers,
-        clusters=_describe_clusters(collection, rows, grouping.labels, classes),
-        linkage=linkage,
+        clusters=_describe_clusters(collection, rows, grouping.labels, classes, model),
+        classes=None if classes is None else list(classes),
         model=model,
     )
 
@@ -375,28 +275,16 @@ def default_model(random_state: int, n_jobs: int) -> Any:
     return DDGK(random_state=random_state, n_jobs=n_jobs)
 
 
-def _check(n: int, n_neighbors: int, n_clusters: int | str, linkage: str) -> None:
+def _check(n: int, n_neighbors: int, n_clusters: int | str) -> None:
     if n < 2:
         raise ParameterError(f"comparing needs at least 2 graphs, not {n}")
     if n_neighbors < 1:
         raise ParameterError(f"n_neighbors must be at least 1, not {n_neighbors!r}")
     if n_clusters != "auto" and not (isinstance(n_clusters, int) and 1 <= n_clusters <= n):
         raise ParameterError(f"n_clusters must be 'auto' or between 1 and {n}, not {n_clusters!r}")
-    if linkage not in LINKAGES:
-        raise ParameterError(
-            f"linkage must be one of {', '.join(map(repr, LINKAGES))}, not {linkage!r}"
-        )
 
 
-def _names(graphs: Sequence[Graph], names: Sequence[str] | None) -> list[str]:
-    if names is None:
-        return [str(i) if graph.name is None else graph.name for i, graph in enumerate(graphs)]
-    if len(names) != len(graphs):
-        raise ParameterError(f"{len(graphs)} graphs need as many names, not {len(names)}")
-    return [str(name) for name in names]
-
-
-def _matrix(rows: NDArray[np.float32]) -> Array:
+def _matrix(rows: NDArray[np.floating[Any]]) -> Array:
     from scipy.spatial.distance import pdist, squareform
 
     found: Array = squareform(pdist(rows.astype(np.float64)))
@@ -418,39 +306,40 @@ def _cluster(
     rows: NDArray[np.float32],
     distances: Array | None,
     n_clusters: int | str,
-    linkage: str,
     random_state: int,
 ) -> _Grouping:
-    from scipy.cluster.hierarchy import linkage as link
-    from scipy.spatial.distance import squareform
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import pdist
 
     n = len(rows)
+    mean, axes = principal_axes(rows, N_COMPONENTS)
+    points = ((rows - mean) @ axes).astype(np.float64)
     if distances is not None:
-        leaves, leaf_distances = np.arange(n), distances
-        sampled, apart = leaves, distances
+        leaves, leaf_distances, leaf_points, sampled = np.arange(n), distances, points, np.arange(n)
     else:
-        leaves, leaf_distances = _prototypes(rows, random_state)
-        draw = np.random.default_rng(random_state)
-        sampled = np.sort(draw.choice(n, N_SAMPLED, replace=False))
-        apart = _matrix(rows[sampled])
-    tree = link(squareform(leaf_distances, checks=False), linkage)
+        leaves, leaf_points = _prototypes(points, random_state)
+        order, sizes = np.argsort(leaves, kind="stable"), np.bincount(leaves)
+        sums = np.add.reduceat(rows[order], np.cumsum(sizes) - sizes, axis=0)
+        leaf_distances = _matrix(sums / sizes[:, None])
+        sampled = np.sort(np.random.default_rng(random_state).choice(n, N_SAMPLED, replace=False))
+    tree = linkage(pdist(leaf_points), "ward")
     if n_clusters == "auto":
-        scores = _silhouettes(tree, leaves, sampled, apart)
+        scores = _silhouettes(tree, leaves, sampled, _matrix(points[sampled]))
         best = max(scores, key=lambda k: (scores[k], -k), default=1)
-        chosen = best if scores.get(best, 0.0) >= LEAST_SILHOUETTE else 1
+        chosen = best if scores.get(best, 0.0) > LEAST_SILHOUETTE else 1
     else:
         scores, chosen = {}, int(n_clusters)
     return _Grouping(tree, leaves, leaf_distances, _cut(tree, leaves, chosen), scores)
 
 
-def _prototypes(rows: NDArray[np.float32], random_state: int) -> tuple[Integers, Array]:
-    """Group graphs by k-means; return the group of each, and the distances between the means."""
+def _prototypes(points: Array, random_state: int) -> tuple[Integers, Array]:
+    """Group graphs by k-means; return the group of each, and the means."""
     from sklearn.cluster import MiniBatchKMeans
 
     means = MiniBatchKMeans(N_PROTOTYPES, batch_size=4096, n_init=1, random_state=random_state)
-    groups = means.fit(rows).predict(rows)
+    groups = means.fit(points).predict(points)
     used, leaves = np.unique(groups, return_inverse=True)
-    return leaves.astype(np.int64), _matrix(means.cluster_centers_[used])
+    return leaves.astype(np.int64), means.cluster_centers_[used]
 
 
 def _silhouettes(
@@ -459,7 +348,8 @@ def _silhouettes(
     from sklearn.metrics import silhouette_score
 
     scores = {}
-    for k in range(2, min(MAX_CLUSTERS, len(sampled) - 1, len(tree)) + 1):
+    most = min(MAX_CLUSTERS, max(2, len(sampled) // 4), len(tree))
+    for k in range(2, most + 1):
         labels = _cut(tree, leaves, k)[sampled]
         if 1 < len(np.unique(labels)) < len(labels):
             scores[k] = float(silhouette_score(distances, labels, metric="precomputed"))
@@ -488,44 +378,27 @@ def _describe_clusters(
     rows: NDArray[np.float32],
     labels: Integers,
     classes: Sequence[Hashable] | None,
+    model: Any,
 ) -> tuple[Cluster, ...]:
     names, values = measure(graphs)
+    # Divergences are computed again, so of many graphs only for every so manieth of each cluster.
+    sampled = np.argsort(labels, kind="stable")[:: -(-len(graphs) // N_SAMPLED)]
+    terms, divergences = measure_divergences(model, [graphs[place] for place in sampled.tolist()])
     found = []
     for label in range(int(labels.max()) + 1):
         inside = labels == label
         members = np.flatnonzero(inside)
         own = rows[members].astype(np.float64)
         medoid = members[int(((own - own.mean(axis=0)) ** 2).sum(axis=1).argmin())]
-        counts: dict[Hashable, int] = {}
-        for place in members.tolist() if classes is not None else ():
-            assert classes is not None
-            counts[classes[place]] = counts.get(classes[place], 0) + 1
-        found.append(Cluster(label, members, int(medoid), set_apart(names, values, inside), counts))
+        counts = Counter(classes[place] for place in members.tolist()) if classes else {}
+        found.append(
+            Cluster(
+                label,
+                members,
+                int(medoid),
+                set_apart(names, values, inside),
+                set_apart(terms, divergences, inside[sampled]),
+                dict(counts),
+            )
+        )
     return tuple(found)
-
-
-def _npz(**arrays: Any) -> bytes:
-    import io
-    import zipfile
-
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in arrays.items():
-            # Named this way an entry has no date, so the same table is the same file.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-                np.lib.format.write_array(entry, np.asarray(array), allow_pickle=False)
-    return content.getvalue()
-
-
-def _parquet(names: Sequence[str], distances: Array) -> bytes:
-    import pyarrow
-    import pyarrow.parquet
-
-    shown = [visible(name) for name in names]
-    columns = [pyarrow.array(shown), *(pyarrow.array(column) for column in distances.T)]
-    # Names of graphs may repeat, names of columns may not.
-    table = pyarrow.table(columns, names=["graph", *map(str, range(len(names)))])
-    sink = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(table, sink)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found

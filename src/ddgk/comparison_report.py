@@ -1,110 +1,276 @@
-"""The report of a comparison in the terminal."""
+"""The report of a comparison: in the terminal, and as tables and figures in a folder."""
 
 from __future__ import annotations
 
-from io import StringIO
+import io
+import json
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ddgk.plain import visible
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.errors import MissingExtraError
+from ddgk.plain import csv_bytes, visible
 
 if TYPE_CHECKING:
     from ddgk.comparison import Cluster, Comparison
 
+Array = NDArray[np.float64]
+Rows = list[tuple[Any, ...]]
+
 MAX_LISTED = 10
-BAR = 24  # characters of the longest bar
+MAX_CSV = 2_000  # graphs whose whole matrix is written as text too
+BARS = "▁▂▃▄▅▆▇█"
 
 
-def report(comparison: Comparison) -> Any:
+def report(found: Comparison) -> Any:
     """Return what `rich` prints: the choice of clusters, a table of them, neighbours, outliers."""
     from rich.console import Group
     from rich.text import Text
 
-    n = len(comparison.names)
-    parts: list[Any] = [
-        Text(f"{n:,} graphs, {comparison.embedding.shape[1]} columns", style="bold"),
-        Text(_choice(comparison)),
-        _cluster_table(comparison),
-        _neighbor_table(comparison),
+    parts: list[Any] = [Text(f"{len(found.names):,} graphs", style="bold")]
+    parts += [Text(note) for note in _mixtures(found)]
+    parts += [Text(_choice(found)), _cluster_table(found), _neighbor_table(found)]
+    listed = [
+        f"{visible(found.names[place], 40)} ({found.outlier_scores[place]:.3g})"
+        for place in found.outliers.tolist()
     ]
-    if len(comparison.outliers):
-        listed = ", ".join(
-            f"{visible(comparison.names[place], 40)} ({comparison.outlier_scores[place]:.3g})"
-            for place in comparison.outliers[:MAX_LISTED].tolist()
-        )
-        more = len(comparison.outliers) - MAX_LISTED
-        parts.append(Text(f"outliers: {listed}" + (f" and {more} more" if more > 0 else "")))
-    else:
-        parts.append(Text("outliers: none"))
+    parts.append(Text(f"outliers, with mean distance to neighbours: {_joined(listed)}"))
     return Group(*parts)
 
 
-def plain_report(comparison: Comparison) -> str:
+def plain_report(found: Comparison) -> str:
     """Return the report as text without colours."""
     from rich.console import Console
 
-    text = StringIO()
-    Console(file=text, width=100, color_system=None, highlight=False).print(report(comparison))
+    text = io.StringIO()
+    Console(file=text, width=100, color_system=None, highlight=False).print(report(found))
     return text.getvalue()
 
 
-def _choice(comparison: Comparison) -> str:
-    """Say how the number of clusters was chosen, with a bar for every silhouette."""
-    chosen, scores = comparison.n_clusters, comparison.silhouettes
+def _joined(texts: list[str]) -> str:
+    more = len(texts) - MAX_LISTED
+    ending = f" and {more:,} more" if more > 0 else ""
+    return (", ".join(texts[:MAX_LISTED]) or "none") + ending
+
+
+def _mixtures(found: Comparison) -> list[str]:
+    """Say where graphs of different kinds are compared, and how to compare them alike."""
+    n, notes = len(found.graphs), []
+    directed = sum(graph.directed for graph in found.graphs)
+    weighted = sum(graph.edge_weights is not None for graph in found.graphs)
+    if 0 < directed < n:
+        notes.append(
+            f"{directed:,} are directed, the others count as directed both ways "
+            "(--directed undirected ignores direction)"
+        )
+    if 0 < weighted < n:
+        notes.append(
+            f"{weighted:,} have edge weights, edges of the others count as weight 1 "
+            "(--weights ignore compares structure alone)"
+        )
+    return notes
+
+
+def _choice(found: Comparison) -> str:
+    """Say how the number of clusters was chosen."""
+    chosen, scores = found.n_clusters, found.silhouettes
+    said = f"{chosen} cluster{'s' if chosen != 1 else ''}"
     if not scores:
-        return f"{chosen} clusters, as asked ({comparison.linkage} linkage)"
-    best = max(scores, key=lambda k: scores[k])
-    why = "largest mean silhouette" if chosen == best else "no number has a clear silhouette"
-    lines = [f"{chosen} clusters: {why} ({comparison.linkage} linkage)"]
-    shown = sorted(scores)[:MAX_LISTED]
-    shown += [k for k in (best, chosen) if k in scores and k not in shown]
-    for k in dict.fromkeys(shown):
-        bar = "█" * max(0, round(BAR * scores[k] / max(max(scores.values()), 1e-9)))
-        mark = " ←" if k == chosen else ""
-        lines.append(f"  {k:>3}  {scores[k]:6.3f}  {bar}{mark}")
-    return "\n".join(lines)
+        return f"{said}, as asked" if chosen > 1 else said
+    tried, highest = sorted(scores), max(max(scores.values()), 1e-9)
+    bars = "".join(BARS[int(7 * max(0.0, scores[k]) / highest)] for k in tried)
+    span = f"mean silhouette of {tried[0]} to {tried[-1]} clusters {bars}"
+    if chosen == 1:
+        return f"{said}: no cut separates the graphs ({span}, highest {highest:.2f})"
+    weak = "; below 0.1 clusters blend into each other" if scores[chosen] < 0.1 else ""
+    return f"{said}: {span}, highest {scores[chosen]:.2f} at {chosen}{weak}"
 
 
-def _cluster_table(comparison: Comparison) -> Any:
+def _cluster_table(found: Comparison) -> Any:
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title="clusters", title_justify="left")
     for heading in ("cluster", "graphs", "medoid", "set apart by"):
         table.add_column(heading, justify="right" if heading in ("cluster", "graphs") else "left")
-    for own in comparison.clusters[:MAX_CLUSTERS_SHOWN]:
-        table.add_row(
-            str(own.label),
-            f"{len(own.members):,}",
-            Text(visible(comparison.names[own.medoid], 32)),
-            Text(_apart(own)),
-        )
+    for own in found.clusters[: 2 * MAX_LISTED]:
+        medoid = visible(found.names[own.medoid], 32)
+        said = Text("\n".join(_apart(own)) or "-")
+        table.add_row(str(own.label), f"{len(own.members):,}", Text(medoid), said)
     return table
 
 
-MAX_CLUSTERS_SHOWN = 20
-
-
-def _apart(own: Cluster) -> str:
+def _apart(own: Cluster) -> list[str]:
+    """Return what sets a cluster apart, a line each."""
     said = [str(trait) for trait in own.traits[:3]]
+    said += [str(trait) for trait in own.divergences if trait.name.startswith("loss term")][:1]
     if own.classes:
         counted = sorted(own.classes.items(), key=lambda item: (-item[1], str(item[0])))[:4]
         said.append("classes " + ", ".join(f"{visible(key, 16)}: {n}" for key, n in counted))
-    return "; ".join(said) or "-"
+    return said
 
 
-def _neighbor_table(comparison: Comparison) -> Any:
+def _neighbor_table(found: Comparison) -> Any:
+    """Tell the nearest graphs of each of a few graphs; of many, the closest pairs."""
     from rich.table import Table
     from rich.text import Text
 
-    n = len(comparison.names)
-    table = Table(title="nearest graphs", title_justify="left")
-    table.add_column("graph")
-    table.add_column("nearest, with distance")
-    for place in range(min(n, MAX_LISTED)):
-        near = ", ".join(
-            f"{visible(name, 24)} {apart:.3g}" for name, apart in comparison.nearest(place)[:3]
-        )
-        table.add_row(Text(visible(comparison.names[place], 32)), Text(near))
-    if n > MAX_LISTED:
-        table.caption = f"and {n - MAX_LISTED:,} more in neighbors.csv"
+    few = len(found.names) <= MAX_LISTED
+    title = "nearest graphs" if few else "closest pairs"
+    table = Table("graph", "nearest, with distance", title=title, title_justify="left")
+    for place in range(len(found.names)) if few else _closest(found):
+        near = [f"{visible(name, 32)} {apart:.3g}" for name, apart in found.nearest(place)]
+        text = Text(", ".join(near[: 3 if few else 1]))
+        table.add_row(Text(visible(found.names[place], 32)), text)
     return table
+
+
+def _closest(found: Comparison) -> list[int]:
+    """Return graphs whose nearest one is closest, each pair once."""
+    pairs: dict[tuple[int, int], int] = {}
+    for place in np.argsort(found.neighbor_distances[:, 0], kind="stable").tolist():
+        other = int(found.neighbors[place, 0])
+        pairs.setdefault((min(place, other), max(place, other)), place)
+        if len(pairs) == MAX_LISTED:
+            break
+    return list(pairs.values())
+
+
+def write_files(found: Comparison, folder: Path) -> list[Path]:
+    """Write tables, the report and figures; return the files."""
+    from ddgk.store.files import write_atomically
+
+    folder.mkdir(parents=True, exist_ok=True)
+    contents = {
+        "neighbors.csv": _table(_neighbor_rows(found)),
+        "clusters.csv": _table(_cluster_rows(found)),
+        "traits.csv": _table(_trait_rows(found)),
+        "report.txt": plain_report(found).encode(),
+        "summary.json": (json.dumps(_summary(found), indent=1) + "\n").encode(),
+    }
+    if found.distances is not None:
+        contents["distances.npz"] = _npz(names=found.names, distances=found.distances)
+        if len(found.names) <= MAX_CSV:
+            rows = zip(found.names, found.distances.tolist(), strict=True)
+            table = [["", *found.names], *([name, *row] for name, row in rows)]
+            contents["distances.csv"] = _table(table)
+        if find_spec("pyarrow") is not None:
+            contents["distances.parquet"] = _parquet(found.names, found.distances)
+    for name, content in contents.items():
+        write_atomically(folder / name, content)
+    return [*(folder / name for name in contents), *_draw(found, folder / "clusters.svg")]
+
+
+def _table(rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return rows as CSV; hidden characters of names are written as escapes."""
+    shown = ((visible(v, 10_000) if isinstance(v, str) else v for v in row) for row in rows)
+    return csv_bytes(shown)
+
+
+def _draw(found: Comparison, path: Path) -> list[Path]:
+    """Draw the tree; above 5,000 graphs its leaves are groups of graphs."""
+    from ddgk import plots
+
+    if len(found.leaf_distances) < 2:
+        return []
+    first, sizes = np.unique(found.leaves, return_index=True, return_counts=True)[1:]
+    names = [
+        found.names[graph] if size == 1 else f"{found.names[graph]} and {size - 1} more"
+        for graph, size in zip(first.tolist(), sizes.tolist(), strict=True)
+    ]
+    clusters = [f"cluster {label}" for label in found.labels[first]]
+    title = f"Distances between {len(found.names):,} graphs, Ward's tree"
+    try:
+        plots.clusters(
+            found.leaf_distances, names, clusters, tree=found.tree, title=title, path=path
+        )
+    except MissingExtraError:
+        return []
+    return [path]
+
+
+def _neighbor_rows(found: Comparison) -> Rows:
+    heading = ("graph", "rank", "neighbor", "distance")
+    return [
+        heading,
+        *(
+            (name, rank, other, apart)
+            for place, name in enumerate(found.names)
+            for rank, (other, apart) in enumerate(found.nearest(place), 1)
+        ),
+    ]
+
+
+def _cluster_rows(found: Comparison) -> Rows:
+    medoids, outliers = {own.medoid for own in found.clusters}, set(found.outliers.tolist())
+    heading = ("position", "graph", "cluster", "medoid", "outlier_score", "outlier")
+    return [
+        heading,
+        *(
+            (place, name, int(found.labels[place]), int(place in medoids),
+             float(found.outlier_scores[place]), int(place in outliers))
+            for place, name in enumerate(found.names)
+        ),
+    ]  # fmt: skip
+
+
+def _trait_rows(found: Comparison) -> Rows:
+    heading = ("cluster", "statistic", "mean_inside", "mean_outside", "standardised_difference")
+    return [
+        heading,
+        *((own.label, *t) for own in found.clusters for t in (*own.traits, *own.divergences)),
+    ]
+
+
+def _summary(found: Comparison) -> dict[str, Any]:
+    return {
+        "n_graphs": len(found.names),
+        "n_columns": int(found.embedding.shape[1]),
+        "n_clusters": found.n_clusters,
+        "silhouettes": {str(k): score for k, score in found.silhouettes.items()},
+        "clusters": [
+            {
+                "cluster": own.label,
+                "n_graphs": len(own.members),
+                "medoid": own.medoid,
+                "medoid_name": found.names[own.medoid],
+                "classes": {visible(key): count for key, count in own.classes.items()},
+                "set_apart_by": _apart(own),
+            }
+            for own in found.clusters
+        ],
+        "outliers": [
+            {"graph": found.names[place], "score": float(found.outlier_scores[place])}
+            for place in found.outliers.tolist()
+        ],
+    }
+
+
+def _npz(**arrays: Any) -> bytes:
+    import zipfile
+
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in arrays.items():
+            # Named this way an entry has no date, so the same table is the same file.
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                np.lib.format.write_array(entry, np.asarray(array), allow_pickle=False)
+    return content.getvalue()
+
+
+def _parquet(names: Sequence[str], distances: Array) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    shown = [visible(name) for name in names]
+    columns = [pyarrow.array(shown), *(pyarrow.array(column) for column in distances.T)]
+    # Names of graphs may repeat, names of columns may not.
+    table = pyarrow.table(columns, names=["graph", *map(str, range(len(names)))])
+    sink = pyarrow.BufferOutputStream()
+    pyarrow.parquet.write_table(table, sink)
+    found: bytes = sink.getvalue().to_pybytes()
+    return found

@@ -39,12 +39,11 @@ WHOLE = {
     "encoder_epochs": (0, MAX_STEPS),
     "encoder_patience": (0, MAX_STEPS),
     "window": (1, MAX_STEPS + 1),
-    "view_dimension": (1, 4096),
     "n_anchors": (1, 1_000_000),
 }
-POSITIVE = ("encoder_learning_rate", "learning_rate", "bandwidth")
+POSITIVE = ("encoder_learning_rate", "learning_rate")
 SHARES = ("encoder_edge_dropout", "smoothing")  # in [0, 1)
-KERNEL_WEIGHTS = ("divergence_weight", "attribute_weight")  # in [0, 1]
+KERNEL_WEIGHTS = ("neighbourhood_weight", "size_weight", "attribute_weight")  # in [0, 1]
 # What local attention does not have.
 GLOBAL_ONLY = {
     "target": "adjacency",
@@ -91,7 +90,7 @@ class Config:
         Activation of an encoder's output layer.
     reverse : {"tied", "free"}
         Reverse attention: the attention transposed, Y = Z P^T, or Y = Z R + r with parameters of
-        its own.
+        its own. With global attention, "tied" needs torch.
     initialisation : {"equivariant", "glorot"}
         "equivariant": all zeros, so results do not depend on the node order. "glorot": random.
     learning_rate : float
@@ -100,7 +99,7 @@ class Config:
         Steps after which loss terms are recorded, ascending; the last ends the training. At most
         1,000 checkpoints and 100,000 steps.
     window : int
-        Number of latest losses averaged at each checkpoint.
+        Number of latest losses averaged at each checkpoint. More than 1 needs torch.
     attention_layers : tuple of int
         Sizes of the hidden layers of an attention network of fixed size; (): a full matrix A. One
         size q: A = U V with q columns of U; more: tanh between them. Needs torch.
@@ -124,16 +123,15 @@ class Config:
         Report D(T||S) + D(S||T).
     precision : {"float32", "float64"}
         Floating-point type of the training.
-    view_dimension : int
-        Dimension of the random projection of a node's attention (local attention).
-    bandwidth : float
-        Width c of the Gaussian kernel between node views (local attention).
-    divergence_weight : float
-        Weight of the divergences in the kernel, in [0, 1]; node views have the rest (local
+    neighbourhood_weight : float
+        Weight of common neighbourhoods in the kernel, in [0, 1]; node views have the rest (local
         attention).
+    size_weight : float
+        Weight of the difference in size in the kernel, in [0, 1]; 0: graphs of different size are
+        compared by what their nodes look like alone (local attention).
     attribute_weight : float
-        Weight of real attributes in the kernel, in [0, 1], where graphs have some; divergences and
-        node views share the rest (local attention).
+        Weight of real attributes in the kernel, in [0, 1], where graphs have some; views and
+        neighbourhoods share the rest (local attention).
     n_anchors : int
         Number of graphs of `fit` that the compact embedding is computed from (local attention).
 
@@ -171,10 +169,9 @@ class Config:
     baseline: str = "none"
     symmetric: bool = False
     precision: str = "float32"
-    view_dimension: int = 48
-    bandwidth: float = 0.05
-    divergence_weight: float = 0.5
-    attribute_weight: float = 0.5
+    neighbourhood_weight: float = 0.5
+    size_weight: float = 0.05
+    attribute_weight: float = 0.6
     n_anchors: int = 2048
 
     def __post_init__(self) -> None:
@@ -339,22 +336,21 @@ class Config:
         >>> Config(attention="global", target="edge_to_nodes").torch_reason
         "target='edge_to_nodes' is computed by the torch engine only"
         """
-        reasons = [
-            name
-            for name in (
-                "encoder_edge_dropout",
-                "encoder_weight_decay",
-                "encoder_patience",
-                "attention_layers",
-            )
-            if getattr(self, name)
-        ]
-        if self.target in ("edge_to_nodes", "neighborhood"):
-            reasons.append("target")
-        if not reasons:
-            return ""
-        name = reasons[0]
-        return f"{name}={getattr(self, name)!r} is computed by the torch engine only"
+        needs_torch = {
+            "encoder_edge_dropout": self.encoder_edge_dropout > 0,
+            "encoder_weight_decay": self.encoder_weight_decay > 0,
+            "encoder_patience": self.encoder_patience > 0,
+            "attention_layers": bool(self.attention_layers),
+            "target": self.target in ("edge_to_nodes", "neighborhood"),
+            "window": self.window > 1,
+            "reverse": self.attention == "global" and self.reverse == "tied",
+        }
+        for name, needed in needs_torch.items():
+            if needed:
+                suffix = " with global attention" if name == "reverse" else ""
+                value = getattr(self, name)
+                return f"{name}={value!r}{suffix} is computed by the torch engine only"
+        return ""
 
     @property
     def encoder_training(self) -> EncoderTraining:

@@ -6,7 +6,9 @@ Every exception is also the built-in one that a caller would expect to catch. Me
 
 from __future__ import annotations
 
-from typing import Self
+import os
+import sys
+import warnings
 
 MAX_SHOWN = 300
 
@@ -64,12 +66,9 @@ class InputError(DDGKError, ValueError):
     def __str__(self) -> str:
         return message(self)
 
-    def located(self, where: str) -> Self:
-        """Return the same error with the name of a file in front."""
-        problem = self.problem
-        if not problem.startswith(where):
-            problem = f"{where}: {problem}"
-        return type(self)(
+    def of_file(self, problem: str) -> DatasetError:
+        """Return an error about a file with another text and the same fix."""
+        return DatasetError(
             problem,
             advice=self.advice,
             policy=self.policy,
@@ -138,10 +137,6 @@ class TileError(DDGKError, RuntimeError):
     """Some tiles of a run could not be computed or stored; all others are kept."""
 
 
-class ResultsError(DDGKError, ValueError):
-    """A file of results is damaged, foreign, or from a newer version."""
-
-
 class ClusterError(DDGKError, ConnectionError):
     """The scheduler of a cluster cannot be reached, or went away; what is finished is kept."""
 
@@ -205,17 +200,28 @@ def escaped(text: str, keep: str = "\n") -> str:
     )
 
 
-def shown(text: str, limit: int = MAX_SHOWN) -> str:
+def shown(text: object, limit: int = MAX_SHOWN, mark: str = " ... ") -> str:
     r"""Return text from outside as it is safe and short enough to show: one line, no controls.
 
-    Every message, table and figure that shows names, labels or contents of files uses it.
+    Every message, table and figure that shows names, labels or contents of files uses it. Long
+    text is cut in the middle, where `mark` stands then.
 
     >>> shown("a short one"), shown("two\nlines")
     ('a short one', 'two\\nlines')
     >>> len(shown("x" * 10**6))
     300
     """
-    if len(text) > limit:
-        half = (limit - 5) // 2
-        text = f"{text[: limit - 5 - half]} ... {text[-half:]}"
-    return escaped(text, keep="")
+    whole = str(text)
+    if len(whole) > limit:
+        kept = limit - len(mark)
+        whole = f"{whole[: kept - kept // 2]}{mark}{whole[len(whole) - kept // 2 :]}"
+    return escaped(whole, keep="")
+
+
+def warn_caller(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called ddgk, however deep inside ddgk this is."""
+    package = os.path.dirname(__file__)
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, category, stacklevel=level)

@@ -11,9 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.attributes import UNSEEN
+from ddgk.compiling import prepare
 from ddgk.config import Config
 from ddgk.embedding import embed_graphs, embed_into, stored_settings, train_into
 from ddgk.embedding.checks import check_choice, check_count, check_n_jobs, parse_memory
+from ddgk.embedding.progress import PATIENCE, progress
+from ddgk.encoder import choose_sources
 from ddgk.engine import ENGINES
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation
@@ -22,7 +25,6 @@ from ddgk.graphs.convert import as_graph, as_graphs, stream_graphs
 from ddgk.graphs.graph import Graph
 from ddgk.models import Execution, GlobalModel, LocalModel, model_from_parts
 from ddgk.similarity import SimilarityExplanation, explain_pair
-from ddgk.sources import choose_sources
 from ddgk.store import Run, load_model, save_parts
 from ddgk.targets import Encoding
 from ddgk.transformer import Transformer, as_config, draw_seed
@@ -42,8 +44,8 @@ class DDGK(Transformer):
 
     Parameters
     ----------
-    n_sources : int, default=16
-        Number of source graphs. More sources cost proportionally more time; beyond 16 they bring
+    n_sources : int, default=8
+        Number of source graphs. More sources cost proportionally more time; beyond 8 they bring
         little.
     n_features : int or None, default=1024
         Largest number of columns; there are never more than anchors. None keeps all. Not used by
@@ -79,6 +81,7 @@ class DDGK(Transformer):
     source_indices_ : array of int or None
         Positions of the sources among the fitted graphs; None where graphs were given.
     config_ : Config
+        The configuration that `fit` used, with every field.
     term_names_ : list of str
         Names of the loss terms.
     checkpoints_ : tuple of int
@@ -104,7 +107,7 @@ class DDGK(Transformer):
 
     def __init__(
         self,
-        n_sources: int = 16,
+        n_sources: int = 8,
         n_features: int | None = 1024,
         *,
         sources: Any = "random",
@@ -168,11 +171,17 @@ class DDGK(Transformer):
 
         def train() -> LocalModel | GlobalModel:
             encoding = Encoding.learn([*graphs, *chosen], config, self.policies)
-            if config.attention == "global":
-                return GlobalModel.fit(chosen, encoding, config, seed, execution)
-            return LocalModel.fit(
-                graphs, chosen, encoding, config, seed, execution, self.n_features
-            )
+            how = (encoding, config, seed, execution)
+            with progress(
+                "Fitting", kind.FIT_STEPS, "steps", bool(self.verbose), patience=PATIENCE
+            ) as advance:
+                model: LocalModel | GlobalModel
+                if config.attention == "global":
+                    model = GlobalModel.fit(chosen, *how, advance)
+                else:
+                    model = LocalModel.fit(graphs, chosen, *how, self.n_features, advance)
+                advance(1)
+            return model
 
         if run is None:
             model = train()
@@ -500,6 +509,8 @@ class DDGK(Transformer):
         execution = self._execution()
         if execution != self._model.execution:
             self._model = replace(self._model, execution=execution)
+        if self.source_indices_ is None and self._model.engine_name == "fused":
+            prepare("attention" if self.config_.attention == "local" else "pairs")  # loaded
         return self._model
 
     def _adopt(self, model: LocalModel | GlobalModel) -> None:

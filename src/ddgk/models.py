@@ -11,16 +11,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.attribute_distance import node_points
-from ddgk.attributes import Attribute, NodeValues, Rows
+from ddgk.attributes import Attribute, AttributeRows, NodeValues
+from ddgk.compiling import prepare
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
-from ddgk.encoder import Encoder, train_encoders
+from ddgk.embedding.progress import Advance, ignore_progress
+from ddgk.encoder import Encoder, source_part, train_encoders
 from ddgk.engine import engine_name, make_engine
 from ddgk.engine.arrays import EncoderWeights, Source
 from ddgk.engine.initialisation import uniform
@@ -39,15 +40,20 @@ from ddgk.engine.local import (
 )
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation
-from ddgk.features import CompactMap, Description, anchor_views, describe_outcome
+from ddgk.features import (
+    N_DIRECTIONS,
+    CompactMap,
+    Description,
+    describe_targets,
+    node_neighbourhoods,
+)
 from ddgk.graphs.graph import Graph, at_position
-from ddgk.sources import source_part
 from ddgk.store import graphs_from_tensors, graphs_to_tensors
 from ddgk.targets import Encoding
 
 Array = NDArray[np.float64]
-PROJECTION = 1 << 40  # streams of random numbers for the projection of node views
-SECONDS_A_NODE = 4e-5  # of 16 sources, on one core: only proportions matter
+PROJECTION = 1 << 40  # stream of random numbers for the directions of node views
+SECONDS_A_NODE = 2e-5  # of 8 sources, on one core: only proportions matter
 MAX_EXPLAINED = 4000  # nodes; an explanation holds a number for every pair of nodes
 
 
@@ -171,6 +177,7 @@ def _check_shapes(weights: EncoderWeights, shape: tuple[int, int], members: Any)
 class GlobalModel(Model):
     """Global attention: a row is the divergences from all sources (the paper's Psi)."""
 
+    FIT_STEPS: ClassVar[int] = 2  # encoders, baselines
     baselines: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
     @classmethod
@@ -181,11 +188,15 @@ class GlobalModel(Model):
         config: Config,
         seed: int,
         execution: Execution,
+        advance: Advance = ignore_progress,
     ) -> GlobalModel:
         """Train an encoder per source, and the baselines."""
         blank = cls(config, encoding, (), seed, execution)
+        if blank.engine_name == "fused":
+            prepare("encoders", "pairs")
         scorer = blank._scorer(execution.n_threads)
         encoders = scorer.encode_sources(sources)
+        advance(1)
         return cls(config, encoding, tuple(encoders), seed, execution, scorer.baselines(encoders))
 
     @property
@@ -262,6 +273,7 @@ class GlobalModel(Model):
 class LocalModel(Model):
     """Local attention: a row is the compact embedding (`ddgk.features`)."""
 
+    FIT_STEPS: ClassVar[int] = 3  # encoders, attention of anchors, feature map
     features: CompactMap | None = None
 
     @classmethod
@@ -274,6 +286,7 @@ class LocalModel(Model):
         seed: int,
         execution: Execution,
         n_features: int | None,
+        advance: Advance = ignore_progress,
     ) -> LocalModel:
         """Train an encoder per source, then learn the feature map from anchors."""
         engine = make_engine(
@@ -283,23 +296,17 @@ class LocalModel(Model):
             threads=execution.n_threads,
             reason=config.torch_reason,
         )
+        if cls(config, encoding, (), seed, execution).engine_name == "fused":
+            prepare("encoders", "attention")
         parts = [source_part(graph, encoding, seed) for graph in sources]
         encoders = train_encoders(parts, encoding, config, engine, seed)
+        advance(1)
         blank = cls(config, encoding, tuple(encoders), seed, execution)
         drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))[: config.n_anchors]
         anchors = [graphs[place] for place in np.sort(drawn)]
-        targets = local_targets(anchors, encoding)
-        outcome = blank._train(targets, execution.n_threads, labels_only=True)
-        starts, points = targets.starts, node_points(targets)
-        features = CompactMap.fit(
-            describe_outcome(outcome, starts, points),
-            describe_outcome(outcome, starts, points, anchor_views(len(anchors))),
-            n_features,
-            bandwidth=config.bandwidth,
-            divergence_weight=config.divergence_weight,
-            attribute_weight=config.attribute_weight,
-            seed=seed,
-        )
+        described = blank.describe(anchors, execution.n_threads)
+        advance(1)
+        features = CompactMap.fit(described, n_features, blank.kernel_weights, seed)
         return cls(config, encoding, tuple(encoders), seed, execution, features)
 
     @property
@@ -337,31 +344,48 @@ class LocalModel(Model):
             smoothing=self.config.smoothing,
         )
 
+    @property
+    def kernel_weights(self) -> tuple[float, float, float, float]:
+        """Weights of `ddgk.features.PARTS` in the exponent of the kernel."""
+        config = self.config
+        real = config.attribute_weight if REALS in self._kinds else 0.0
+        near = config.neighbourhood_weight
+        return (1 - real) * (1 - near), (1 - real) * near, config.size_weight, real
+
     @cached_property
     def local_sources(self) -> list[LocalSource]:
-        """Encoders, attributes and projections as arrays."""
-        return [self._local_source(encoder) for encoder in self.encoders]
+        """Encoders and attributes as arrays."""
+        found = []
+        for encoder in self.encoders:
+            weights, attributes = encoder.source.weights, encoder.source.attributes
+            found.append(LocalSource(weights.table, weights.hidden, weights.output, attributes))
+        return found
 
-    def _local_source(self, encoder: Encoder) -> LocalSource:
-        weights, size = encoder.source.weights, self.config.view_dimension
-        n_source = len(weights.table)
-        # Normal numbers from two hashes of (seed of the source, row, column).
-        first, second = (uniform(encoder.seed, PROJECTION + k, n_source, size) for k in (0, 1))
-        projection = np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second)
-        attributes = encoder.source.attributes
-        return LocalSource(weights.table, weights.hidden, weights.output, attributes, projection)
-
-    def train(self, graphs: Sequence[Graph], n_threads: int = 1) -> tuple[LocalOutcome, Any]:
-        """Train local attention of graphs against all sources; also returns where graphs start."""
-        targets = local_targets(graphs, self.encoding)
-        return self._train(targets, n_threads), targets.starts
+    @cached_property
+    def directions(self) -> list[NDArray[np.float32]]:
+        """Directions R of node views by source, (n_steps + 1, n_terms, n_directions) each."""
+        n_terms = len(STRUCTURE_TERMS) + 2 * self._kinds.count(LABELS)
+        shape = (self.training.n_steps + 1, n_terms, N_DIRECTIONS)
+        found = []
+        for encoder in self.encoders:
+            # Normal numbers from two hashes of (seed of the source, row, column).
+            first, second = (
+                uniform(encoder.seed, PROJECTION + k, shape[0] * shape[1], shape[2]) for k in (0, 1)
+            )
+            normal = np.sqrt(-2 * np.log(first)) * np.cos(2 * np.pi * second)
+            found.append(normal.astype(np.float32).reshape(shape))
+        return found
 
     def _train(
-        self, targets: LocalTargets, n_threads: int = 1, *, labels_only: bool = False
+        self, targets: LocalTargets, n_threads: int = 1, *, views: bool = False
     ) -> LocalOutcome:
-        """Train local attention of targets against all sources; on request without real values."""
+        """Train local attention of targets against all sources.
+
+        views: on request node views, of structure and labels; real attributes are then left out.
+        """
         sources, training = self.local_sources, self.training
-        if labels_only:
+        directions: Sequence[NDArray[np.float32]] = self.directions if views else ()
+        if views:
             kept = [a for a, kind in enumerate(self._kinds) if kind == LABELS]
             targets = replace(targets, attributes=tuple(targets.attributes[a] for a in kept))
             sources = [
@@ -370,34 +394,45 @@ class LocalModel(Model):
             ]
             training = replace(training, coefficients=tuple(training.coefficients[a] for a in kept))
         if self.engine_name == "fused":
-            return train_local(targets, sources, training, n_threads=n_threads)
+            return train_local(targets, sources, training, directions, n_threads=n_threads)
         from ddgk.engine.local_torch import train_local_torch
 
         device, precision = self.execution.device, self.config.precision
-        return train_local_torch(targets, sources, training, precision=precision, device=device)
+        return train_local_torch(
+            targets, sources, training, directions, precision=precision, device=device
+        )
 
     @property
     def _kinds(self) -> list[int]:
         return [_kind(attribute) for attribute in self.encoding.attributes.attributes]
 
-    def describe(
-        self, graphs: Sequence[Graph], n_threads: int = 1
-    ) -> tuple[Description, LocalOutcome]:
-        """Return what the kernel takes of graphs, and the training that it comes from."""
+    @property
+    def _node_labels(self) -> int | None:
+        names = list(self.encoding.attributes.names)
+        return names.index("node_labels") if "node_labels" in names else None
+
+    def describe(self, graphs: Sequence[Graph], n_threads: int = 1) -> Description:
+        """Return what the kernel takes of graphs."""
         targets = local_targets(graphs, self.encoding)
-        outcome = self._train(targets, n_threads, labels_only=True)
-        return describe_outcome(outcome, targets.starts, node_points(targets)), outcome
+        outcome = self._train(targets, n_threads, views=True)
+        return describe_targets(targets, outcome, self._node_labels, self.training.n_steps)
+
+    def neighbourhoods(self, graphs: Sequence[Graph]) -> list[NDArray[np.int64]]:
+        """Return ids of the t-hop neighbourhoods of all nodes of all graphs, for every t."""
+        targets = local_targets(graphs, self.encoding)
+        found = node_neighbourhoods(targets, self._node_labels, self.training.n_steps)
+        return [ids for ids, _ in found]
 
     def divergences(self, graphs: Sequence[Graph], positions: Sequence[int] | None = None) -> Array:
         """Return loss terms, sums over nodes, (n_graphs, n_sources, n_terms, n_checkpoints)."""
         with at_position(None if positions is None else positions[0]):
-            outcome, _ = self.train(graphs)
+            outcome = self._train(local_targets(graphs, self.encoding))
         return outcome.terms[..., list(self.config.checkpoints)]
 
     def rows(self, graphs: Sequence[Graph], positions: Sequence[int]) -> NDArray[np.floating]:
         """Return the compact embedding of every graph."""
         del positions
-        return self.map.transform(self.describe(graphs, self.execution.n_threads)[0])
+        return self.map.transform(self.describe(graphs, self.execution.n_threads))
 
     def explain(self, graph: Graph, source: int) -> Explanation:
         """Split one divergence into shares of nodes and edges."""
@@ -428,7 +463,7 @@ class LocalModel(Model):
 
     def cost(self, graph: Graph) -> float:
         """Estimate seconds: linear in nodes and edges."""
-        size = sum(encoder.graph.n_nodes for encoder in self.encoders) / 320
+        size = sum(encoder.graph.n_nodes for encoder in self.encoders) / 160
         steps = self.config.checkpoints[-1] / 4
         return SECONDS_A_NODE * (graph.n_nodes + graph.n_edges) * size * steps + 1e-4
 
@@ -437,7 +472,7 @@ class LocalModel(Model):
         largest = max(encoder.graph.n_nodes for encoder in self.encoders)
         widths = sum(attribute.width for attribute in self.encoding.attributes.attributes)
         steps = self.config.checkpoints[-1]
-        per_node = 20 * largest + 4 * self.config.view_dimension * (steps + 1) + 40 * widths + 600
+        per_node = 20 * largest + 8 * N_DIRECTIONS * (steps + 1) + 40 * widths + 600
         return graph.n_nodes * per_node + 64 * graph.n_edges
 
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
@@ -460,12 +495,8 @@ class LocalModel(Model):
         }
         features = CompactMap.from_parts(arrays, metadata["features"])
         found = cls(**parts, features=features)
-        n_steps, kinds = found.training.n_steps, found._kinds
-        n_terms = len(STRUCTURE_TERMS) + 2 * kinds.count(LABELS)
-        n_columns = 2 * len(found.encoders) * n_terms * (n_steps + 1)
         width = sum(attribute.width for attribute in found.encoding.attributes.attributes)
-        width = width if REALS in kinds else 0
-        features.check(n_columns, found.config.view_dimension, n_steps, width)
+        features.check(found.training.n_steps, width if REALS in found._kinds else 0)
         return found
 
 
@@ -536,6 +567,6 @@ def _adjacency(
     return Adjacency(starts, heads[order], None if weights is None else weights[order])
 
 
-def _observed(rows: Rows) -> Array:
+def _observed(rows: AttributeRows) -> Array:
     """Return values with NaN where one is missing."""
     return rows.values if rows.known is None else np.where(rows.known > 0, rows.values, np.nan)

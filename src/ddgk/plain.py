@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Hashable, Iterable, Mapping
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ddgk.errors import GraphError, escaped
+from ddgk.errors import MAX_SHOWN, GraphError, ParameterError, shown
 from ddgk.graphs.graph import Graph, describe
 
-MAX_TEXT = 300
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
-OPTIONAL = ("edge_attributes", "directed")  # what not every Graph has
+# How text begins that a spreadsheet would compute.
+FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
+NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
+# Arguments of `Graph` that a plain graph may hold, by kind.
+LABELS = ("node_labels", "edge_labels", "node_names")
+NUMBERS = ("node_attributes", "edge_weights", "edge_attributes")
+KEYS = ("n_nodes", "edges", "name", *LABELS, *NUMBERS, "directed")
 
 
-def visible(text: object, most: int = MAX_TEXT) -> str:
+def visible(text: object, most: int = MAX_SHOWN) -> str:
     r"""Return text from outside on one line, with every hidden character shown as an escape.
 
     Parameters
@@ -34,36 +37,70 @@ def visible(text: object, most: int = MAX_TEXT) -> str:
     >>> visible("a-rather-long-name-of-a-graph", 11)
     'a-rat…graph'
     """
-    whole = str(text)
-    if len(whole) > most:
-        kept = most - 1
-        whole = f"{whole[: kept - kept // 2]}…{whole[len(whole) - kept // 2 :]}"
-    return escaped(whole, keep="")
+    return shown(text, most, mark="…")
 
 
-def csv_bytes(rows: Iterable[Iterable[Any]]) -> bytes:
-    r"""Return rows as CSV that no spreadsheet takes for formulas.
+def csv_bytes(rows: Iterable[Iterable[Any]], *, formulas: bool = False) -> bytes:
+    """Return rows as CSV; numbers are written so that they read back to the same bits.
 
-    Text that begins like a formula gets a leading apostrophe; hidden characters are escaped;
-    numbers are written so that they read back to the same value.
+    Parameters
+    ----------
+    rows : iterable of iterables
+        Fields: None, numbers, or anything else as its text.
+    formulas : bool
+        Whether text that a spreadsheet would compute stays as it is. By default it gets a leading
+        apostrophe.
 
     Examples
     --------
-    >>> csv_bytes([["name", "distance"], ["=1+1", -0.5]])
-    b"name,distance\n'=1+1,-0.5\n"
+    >>> print(csv_bytes([["name", "distance"], ["=1+1", -0.5]]).decode())
+    "name","distance"
+    "'=1+1",-0.5
+    <BLANKLINE>
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    for row in rows:
-        writer.writerow([_cell(value) for value in row])
-    return text.getvalue().encode()
+    lines = (",".join(csv_field(value, formulas) for value in row) for row in rows)
+    return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _cell(value: Any) -> Any:
-    if value is None or isinstance(value, bool | int | float | np.number):
-        return value
-    shown = visible(value, 10_000)
-    return f"'{shown}" if str(value).startswith(FORMULA) else shown
+def csv_field(value: object, formulas: bool = False) -> str:
+    r"""Return a value as a field of a .csv file: text in quotes, and never a formula.
+
+    >>> print(csv_field("a, b"), csv_field("=1+1"), csv_field("=1+1", formulas=True))
+    "a, b" "'=1+1" "=1+1"
+    >>> print(csv_field("-12.5"), csv_field(0.1), csv_field(3), csv_field(None))
+    "-12.5" 0.1 3
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool | int | float | np.number):
+        return str(value)
+    text = writable(str(value))
+    if not formulas and text.startswith(FORMULAS) and not NUMBER.fullmatch(text):
+        text = f"'{text}"
+    return '"' + text.replace('"', '""') + '"'
+
+
+def writable(text: str) -> str:
+    """Return text that every file can hold: halves of characters are written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def graph_names(
+    graphs: Sequence[Graph], names: Sequence[str] | None = None, first: int = 0
+) -> list[str]:
+    """Return the given names, or those that graphs have, or their numbers from `first`.
+
+    Examples
+    --------
+    >>> graph_names([Graph(1, [], name="point"), Graph(2, [])])
+    ['point', '1']
+    """
+    if names is None:
+        own = enumerate(graphs, first)
+        return [str(number) if graph.name is None else graph.name for number, graph in own]
+    if len(names) != len(graphs):
+        raise ParameterError(f"{len(graphs)} graphs need as many names, not {len(names)}")
+    return [str(name) for name in names]
 
 
 def graph_to_plain(graph: Graph) -> dict[str, Any]:
@@ -84,11 +121,11 @@ def graph_to_plain(graph: Graph) -> dict[str, Any]:
             plain[key] = [_label_to_plain(label, who) for label in labels]
     if graph.node_names != tuple(range(graph.n_nodes)):
         plain["node_names"] = [_label_to_plain(name, who) for name in graph.node_names]
-    for key in ("node_attributes", "edge_weights", *OPTIONAL):
-        value = getattr(graph, key, None)
-        if value is not None and value is not False:
-            plain[key] = value.tolist() if isinstance(value, np.ndarray) else value
-    return plain
+    for key in NUMBERS:
+        values = getattr(graph, key)
+        if values is not None:
+            plain[key] = values.tolist()
+    return plain | {"directed": True} if graph.directed else plain
 
 
 def graph_from_plain(plain: Mapping[str, Any]) -> Graph:
@@ -101,18 +138,16 @@ def graph_from_plain(plain: Mapping[str, Any]) -> Graph:
     """
     if not isinstance(plain, Mapping):
         raise GraphError("a graph must be an object with 'n_nodes' and 'edges'")
-    known = ("n_nodes", "edges", "name", "node_labels", "edge_labels", "node_names",
-             "node_attributes", "edge_weights", *OPTIONAL)  # fmt: skip
-    unknown = sorted(set(plain) - set(known))
+    unknown = sorted(set(plain) - set(KEYS))
     if unknown or "n_nodes" not in plain or "edges" not in plain:
         problem = f"has the unknown key {unknown[0]!r}" if unknown else "lacks 'n_nodes' or 'edges'"
-        raise GraphError(f"a graph {problem}; its keys are {', '.join(known)}")
-    given = {key: plain[key] for key in known[2:] if plain.get(key) is not None}
+        raise GraphError(f"a graph {problem}; its keys are {', '.join(KEYS)}")
+    given = {key: plain[key] for key in KEYS[2:] if plain.get(key) is not None}
     name = given.get("name")
     if name is not None and not isinstance(name, str):
         raise GraphError("a graph's name must be text")
     try:
-        for key in ("node_labels", "edge_labels", "node_names"):
+        for key in LABELS:
             if key in given:
                 given[key] = [_label_from_plain(label) for label in given[key]]
         edges = [(int(u), int(v)) for u, v in plain["edges"]]
@@ -138,17 +173,13 @@ def _label_to_plain(label: Hashable, who: str) -> Any:
     )
 
 
-def _frozen(kind: str, members: list[Hashable]) -> Hashable:
-    if kind != "frozenset":
-        raise GraphError(f"a label cannot be a {visible(kind, 30)!r}")
-    return frozenset(members)
-
-
 def _label_from_plain(value: Any) -> Hashable:
     if isinstance(value, dict):
         ((kind, members),) = value.items()
+        if kind not in ("tuple", "frozenset"):
+            raise GraphError(f"a label cannot be a {visible(kind, 30)!r}")
         made = [_label_from_plain(member) for member in members]
-        return tuple(made) if kind == "tuple" else _frozen(kind, made)
+        return tuple(made) if kind == "tuple" else frozenset(made)
     if isinstance(value, list):
         raise GraphError("a label must be text or a number, not a list")
     found: Hashable = value

@@ -6,9 +6,9 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,13 @@ from ddgk.errors import DDGKError, ParameterError
 from ddgk.graphs import Graph
 from ddgk.graphs.convert import as_graph
 from ddgk.index_file import IndexFile, write_sections
-from ddgk.matching import Match, match_graphs
-from ddgk.plain import graph_from_plain, graph_to_plain, visible
+from ddgk.plain import graph_from_plain, graph_names, graph_to_plain, visible
+from ddgk.similarity import match_graphs, shared_part
 
-FORMAT = 1
+if TYPE_CHECKING:
+    from ddgk.alignment import Alignment
+
+FORMAT = 2
 BLOCK = 65_536  # rows or graphs written at a time
 
 
@@ -50,15 +53,19 @@ class Hit:
         Euclidean distance of the embeddings.
     graph : Graph or None
         None where the index was built with ``keep_graphs=False``.
-    match : Match or None
-        Which nodes correspond and what differs; only of hits that were re-ranked.
+    alignment : Alignment or None
+        Which nodes of the query correspond to which of this graph; only of hits that were
+        re-ranked.
+    shared : float or None
+        The part of both graphs that the alignment shares (`ddgk.similarity.shared_part`).
     """
 
     id: int
     name: str
     distance: float
     graph: Graph | None = field(default=None, repr=False)
-    match: Match | None = field(default=None, repr=False)
+    alignment: Alignment | None = field(default=None, repr=False)
+    shared: float | None = None
 
 
 class GraphIndex:
@@ -88,7 +95,7 @@ class GraphIndex:
         self._alive = np.empty(0, dtype=bool)
         self._names: list[str] = []
         self._graphs: list[Any] | None = []
-        self._ann: Any = None
+        self._ann: nearby.VectorIndex | None = None
         self._ann_content: Any = None  # bytes of a saved index that was not changed since
         self._next = 0
         self._file: IndexFile | None = None
@@ -185,7 +192,7 @@ class GraphIndex:
                 f"not an array of shape {rows.shape}"
             )
         ids = np.arange(self._next, self._next + len(rows))
-        called = _names(collection, names, ids)
+        called = graph_names(collection, names, self._next)
         self._writable_index()
         self._all = np.concatenate([self._all, rows]) if len(self._all) else rows
         self._ids = np.concatenate([self._ids, ids])
@@ -195,9 +202,9 @@ class GraphIndex:
             self._graphs += collection
         self._next += len(rows)
         if self._ann is not None:
-            self._ann.add(ids.astype(np.uint64), rows, threads=n_jobs)
+            self._ann.add(ids, rows, n_jobs=n_jobs)
         elif not self._is_exact():
-            self._ann = nearby.build_index(self.ids, self.embedding, n_jobs=n_jobs)
+            self._ann = nearby.VectorIndex.build(self.ids, self.embedding, n_jobs=n_jobs)
         return ids
 
     def remove(self, ids: Iterable[int]) -> None:
@@ -226,11 +233,7 @@ class GraphIndex:
         k : int
         rerank : int
             Align the query with this many of the nearest graphs and sort those by how much of the
-            two graphs the alignment shares; hits then say which nodes correspond (`Hit.match`).
-
-        Examples
-        --------
-        See the class.
+            two graphs the alignment shares; hits then have the alignment.
         """
         if k < 1 or rerank < 0:
             raise ParameterError(f"k must be at least 1 and rerank at least 0, not {k}, {rerank}")
@@ -247,12 +250,12 @@ class GraphIndex:
             return []
         if self._ann is None:
             rows = np.flatnonzero(self._alive)
-            near, distances = nearby.nearest(self.embedding, query, k)
+            near, distances = nearby.nearest_rows(self.embedding, query, k)
             return self._hits(rows[near], distances)
-        keys = nearby.search_index(self._ann, query, k)
+        keys = self._ann.search(query[None], max(4 * k, nearby.CANDIDATES))[0]
         rows = np.minimum(np.searchsorted(self._ids, keys), len(self._ids) - 1)
         rows = np.unique(rows[(self._ids[rows] == keys) & self._alive[rows]])
-        near, distances = nearby.nearest(self._all[rows], query, k)
+        near, distances = nearby.nearest_rows(self._all[rows], query, k)
         return self._hits(rows[near], distances)
 
     def within(self, graph: Any, distance: float) -> list[Hit]:
@@ -296,7 +299,10 @@ class GraphIndex:
             sections["graph_lengths"] = _later(lengths)
         if self._ann is not None:
             content = self._ann_content
-            sections["ann"] = [memoryview(self._ann.save() if content is None else content)]
+            sections["ann"] = [memoryview(self._ann.content() if content is None else content)]
+            sections["axes"] = [
+                array.astype("<f4").tobytes() for array in (self._ann.mean, self._ann.axes.T)
+            ]
         write_sections(path, description, sections)
 
     @classmethod
@@ -343,19 +349,24 @@ class GraphIndex:
         return index
 
     def _open_index(self, file: IndexFile) -> None:
-        content = file.section("ann")
+        content, axes = file.section("ann"), file.section("axes")
+        width = self._all.shape[1]
+        if len(axes) % (4 * width) or len(axes) < 8 * width:
+            raise file.damaged("its principal axes have another shape than its vectors")
+        stored = np.frombuffer(axes, dtype="<f4").reshape(-1, width)
         try:
-            self._ann = nearby.open_index(content, view=True)
+            self._ann = nearby.VectorIndex.open(content, stored[:1], stored[1:].T, view=True)
         except (RuntimeError, ValueError) as error:
             raise file.damaged("its approximate index cannot be read") from error
-        if len(self._ann) != len(self._ids) or self._ann.ndim != self._all.shape[1]:
+        if len(self._ann) != len(self._ids) or not np.isfinite(stored).all():
             raise file.damaged("its approximate index has another shape than its vectors")
         self._ann_content = content
 
     def _writable_index(self) -> None:
         """Take a copy of an index that is mapped from a file, before it is changed."""
-        if self._ann_content is not None:
-            self._ann = nearby.open_index(bytes(self._ann_content), view=False)
+        if self._ann_content is not None and self._ann is not None:
+            content, mean, axes = bytes(self._ann_content), self._ann.mean, self._ann.axes
+            self._ann = nearby.VectorIndex.open(content, mean, axes, view=False)
             self._ann_content = None
 
     def _is_exact(self) -> bool:
@@ -392,14 +403,12 @@ class GraphIndex:
             raise ParameterError(
                 "this index has no graphs to align; build it with keep_graphs=True"
             )
-        matched = [
-            Hit(hit.id, hit.name, hit.distance, hit.graph, match_graphs(target, hit.graph))
-            for hit in hits
-            if hit.graph is not None
-        ]
-        return sorted(
-            matched, key=lambda hit: (-(hit.match.similarity if hit.match else 0.0), hit.distance)
-        )
+        matched = []
+        for hit in hits:
+            assert hit.graph is not None
+            found = match_graphs(target, hit.graph, max_restarts=8)
+            matched.append(replace(hit, alignment=found, shared=shared_part(found)))
+        return sorted(matched, key=lambda hit: (-(hit.shared or 0.0), hit.distance))
 
     def _vector_chunks(self, rows: NDArray[np.int64]) -> Iterator[bytes]:
         for first in range(0, len(rows), BLOCK):
@@ -421,19 +430,6 @@ class GraphIndex:
 def _later(lengths: list[int]) -> Iterator[bytes]:
     """Yield the lengths of the graphs, which are known once the graphs are written."""
     yield np.asarray(lengths, dtype="<i8").tobytes()
-
-
-def _names(
-    graphs: Sequence[Graph], names: Sequence[str] | None, ids: NDArray[np.int64]
-) -> list[str]:
-    if names is None:
-        return [
-            str(number) if graph.name is None else graph.name
-            for graph, number in zip(graphs, ids.tolist(), strict=True)
-        ]
-    if len(names) != len(graphs):
-        raise ParameterError(f"{len(graphs)} graphs need as many names, not {len(names)}")
-    return [str(name) for name in names]
 
 
 def _whole_numbers(file: IndexFile, name: str) -> NDArray[np.int64]:

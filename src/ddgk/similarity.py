@@ -1,9 +1,10 @@
-"""Why two graphs are alike: the kernel of node views, split over pairs of nodes."""
+"""Why two graphs are alike: common neighbourhoods, split over pairs of nodes, or an alignment."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,46 +12,47 @@ from numpy.typing import NDArray
 from ddgk.graphs import display
 from ddgk.graphs.graph import Graph, describe
 from ddgk.models import LocalModel
+from ddgk.plain import visible
+
+if TYPE_CHECKING:
+    from ddgk.alignment import Alignment
 
 Array = NDArray[np.float64]
+
+MAX_LISTED = 6  # pairs of nodes with different labels that are named
 
 
 @dataclass(frozen=True, repr=False)
 class SimilarityExplanation:
     """How the similarity of two graphs adds up.
 
-    The kernel is K = exp(-(a D + b d^2)), with real attributes exp(-((1 - w) (a D + b d^2) + w W)),
-    where d^2 = (k(A, A) + k(B, B) - 2 k(A, B)) / unit (see `ddgk.features`). k(A, B) is a sum over
-    pairs of nodes, which is split here.
+    The kernel is K = exp(-sum of `distances`). The distance of neighbourhoods is
+    c (1 - shared) with a constant c (see `ddgk.features`), and `shared` is a sum over pairs of
+    nodes: a node of one graph shares with the nodes of the other that have the same
+    neighbourhood, averaged over radii of 0 to 4 hops.
 
     Attributes
     ----------
     first, second : Graph
     kernel : float
         K, 1 for graphs that the method cannot tell apart.
-    divergence_distance : float
-        D, the distance of the divergences.
-    view_distance : float
-        d^2, the squared distance of the node views.
-    attribute_distance : float
-        W, the distance of the real attributes; 0 without them.
+    distances : dict from str to float
+        What "views", "neighbourhoods", "size" and "attributes" add to the exponent.
     pairs : array of shape (n_first, n_second)
         The share of every pair of nodes in `shared`.
     shared : float
-        k(A, B), the sum of `pairs`.
+        The sum of `pairs`: 1 where the graphs have the same neighbourhoods, 0 where none is common.
     """
 
     first: Graph
     second: Graph
     kernel: float
-    divergence_distance: float
-    view_distance: float
-    attribute_distance: float
+    distances: dict[str, float] = field(compare=False)
     pairs: Array = field(compare=False)
 
     @property
     def shared(self) -> float:
-        """Return k(A, B)."""
+        """Return the share of common neighbourhoods."""
         return float(self.pairs.sum())
 
     def by_node(self) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
@@ -74,12 +76,14 @@ class SimilarityExplanation:
         first, second = (_by_edge(graph, shares) for graph, shares in sides)
         return first, second
 
+    def summary(self) -> str:
+        """Return kernel, shared part and distances in words."""
+        apart = ", ".join(f"{name} {value:.3f}" for name, value in self.distances.items())
+        return f"kernel {self.kernel:.3f}, shared {self.shared:.3f}; distances: {apart}"
+
     def __repr__(self) -> str:
-        return (
-            f"SimilarityExplanation({describe(self.first.name)} and {describe(self.second.name)}: "
-            f"kernel {self.kernel:.3f}; distances: divergences {self.divergence_distance:.3f}, "
-            f"views {self.view_distance:.3f}, attributes {self.attribute_distance:.3f})"
-        )
+        both = f"{describe(self.first.name)} and {describe(self.second.name)}"
+        return f"SimilarityExplanation({both}: {self.summary()})"
 
     def _repr_html_(self) -> str:
         """Show a notebook both graphs, coloured by what their nodes share."""
@@ -100,30 +104,86 @@ def _by_edge(graph: Graph, shares: Array) -> dict[tuple[Hashable, Hashable], flo
 
 def explain_pair(model: LocalModel, first: Graph, second: Graph) -> SimilarityExplanation:
     """Split the similarity of two graphs over their nodes."""
-    described, outcome = model.describe([first, second])
-    features = model.map
-    rows = features.node_views(outcome)
-    cut, scale = first.n_nodes, 1.0 / np.sqrt(first.n_nodes * second.n_nodes)
+    distances = model.map.parts_of_pair(model.describe([first, second]))
     pairs = np.zeros((first.n_nodes, second.n_nodes))
-    norms = np.zeros(2)
-    for views in rows:
-        kernel = _gaussian(views, features.bandwidth)
-        pairs += kernel[:cut, cut:] * scale
-        norms += kernel[:cut, :cut].sum() / cut, kernel[cut:, cut:].sum() / second.n_nodes
-    columns = features.standardised(described)
-    apart = float(np.abs(columns[0] - columns[1]).sum() / features.units[0])
-    view_distance = float(max(0.0, norms.sum() - 2 * pairs.sum()) / features.units[1])
-    columns = features.attribute_columns(described)
-    attribute_distance = float(np.abs(columns[0] - columns[1]).sum() / features.units[2])
-    parts = (np.array(part) for part in (apart, view_distance, attribute_distance))
-    value = float(features.similarity(*parts))
-    return SimilarityExplanation(
-        first, second, value, apart, view_distance, attribute_distance, pairs
-    )
+    radii = model.neighbourhoods([first, second])
+    for ids in radii:
+        one, other = ids[: first.n_nodes], ids[first.n_nodes :]
+        mine = np.bincount(one, minlength=ids.max() + 1).astype(np.float64)
+        theirs = np.bincount(other, minlength=ids.max() + 1).astype(np.float64)
+        common = np.minimum(mine / first.n_nodes, theirs / second.n_nodes)
+        each = common / np.maximum(mine * theirs, 1.0)
+        pairs += np.where(one[:, None] == other[None, :], each[one][:, None], 0.0) / len(radii)
+    kernel = float(np.exp(-sum(distances.values())))
+    return SimilarityExplanation(first, second, kernel, distances, pairs)
 
 
-def _gaussian(views: NDArray[np.float32], bandwidth: float) -> Array:
-    from scipy.spatial.distance import cdist
+def match_graphs(target: Graph, source: Graph, max_restarts: int = 1) -> Alignment:
+    """Align two graphs quickly; where only one of them is directed, its directions are ignored."""
+    from ddgk.alignment import AlignmentOptions, align
 
-    points = views.astype(np.float64)
-    return np.asarray(np.exp(-cdist(points, points, "sqeuclidean") / (2 * bandwidth**2)))
+    if target.directed != source.directed:
+        target, source = _without_directions(target), _without_directions(source)
+    return align(target, source, options=AlignmentOptions(max_restarts=max_restarts))
+
+
+def _without_directions(graph: Graph) -> Graph:
+    if not graph.directed:
+        return graph
+    edges, first = np.unique(np.sort(graph.edges, axis=1), axis=0, return_index=True)
+    kept = {
+        name: None if values is None else [values[place] for place in first.tolist()]
+        for name, values in (
+            ("edge_labels", graph.edge_labels),
+            ("edge_weights", graph.edge_weights),
+            ("edge_attributes", graph.edge_attributes),
+        )
+    }
+    return graph.replace(edges=edges, directed=False, **kept)
+
+
+def shared_part(found: Alignment) -> float:
+    """Return nodes and edges that two aligned graphs share over those that either has.
+
+    Pairs of nodes and edges whose labels differ are not shared. 1 for isomorphic graphs with equal
+    labels.
+
+    Examples
+    --------
+    >>> import ddgk, networkx
+    >>> shared_part(ddgk.align(networkx.path_graph(3), networkx.cycle_graph(3)))
+    0.8333333333333334
+    """
+    from ddgk.alignment.checking import kept_edges, labels_agree
+
+    target, source = found.target, found.source
+    shared = int(labels_agree(target, source, found.pairs).sum())
+    mine, theirs = target.edge_labels, source.edge_labels
+    for t, s in kept_edges(target, source, found.pairs).tolist():
+        shared += mine is None or theirs is None or mine[t] == theirs[s]
+    return shared / (target.n_nodes + target.n_edges + source.n_nodes + source.n_edges - shared)
+
+
+def match_lines(found: Alignment) -> list[str]:
+    """Return an alignment in words: what is shared and what differs, a line each."""
+    target, source = found.target, found.source
+    lines = [
+        f"{len(found.pairs)} of {target.n_nodes} nodes have a partner among {source.n_nodes}",
+        f"{found.n_kept_edges} of {target.n_edges} edges are kept; the other graph has "
+        f"{source.n_edges}",
+    ]
+    mine, theirs = target.node_labels or (), source.node_labels or ()
+    differing = []
+    for t, s in found.pairs.tolist() if mine and theirs else ():
+        if mine[t] != theirs[s]:
+            names = visible(target.node_names[t], 24), visible(source.node_names[s], 24)
+            differing.append(
+                f"{names[0]} ({visible(mine[t], 24)}) to {names[1]} ({visible(theirs[s], 24)})"
+            )
+    if differing:
+        more = len(differing) - MAX_LISTED
+        listed = ", ".join(differing[:MAX_LISTED])
+        lines.append(f"labels differ: {listed}" + (f" and {more} more" if more > 0 else ""))
+    if len(found.pairs):
+        lines.append(f"mean confidence {found.sureness.mean():.2f}")
+    return [*lines, f"shared part {shared_part(found):.0%}"]

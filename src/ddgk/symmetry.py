@@ -10,7 +10,9 @@ The algorithm is partition refinement (1-dimensional Weisfeiler-Leman) in time t
 edges. Each round splits every class by the hashed multiset of (code, class) over the arcs of its
 nodes. Only nodes with an arc into a part that was split off in the round before are visited, and
 never because of the largest part: who sees none of the smaller parts sees the same as before. A
-path of n nodes takes n / 2 rounds, each of which visits a handful of nodes.
+path of n nodes takes n / 2 rounds, each of which visits a handful of nodes. Graphs of up to `SMALL`
+nodes are refined in numpy, all nodes in every round, with the same result: there is nothing to
+compile, which takes longer than most uses.
 """
 
 from __future__ import annotations
@@ -30,6 +32,8 @@ Words = NDArray[np.uint64]
 
 # Two words: with 128 bits, a collision among a million nodes has a chance of about 1e-27.
 SALTS = np.array([0x243F6A8885A308D3, 0x13198A2E03707344], dtype=np.uint64)
+
+SMALL = 128  # nodes
 
 _scramble: Any = inner(scramble)
 
@@ -94,7 +98,7 @@ def equitable_partition(colours: Integers, arcs: Arcs) -> Partition:
 
     colours: (n_nodes,) whole numbers that do not depend on the numbering of the nodes.
     """
-    return Partition(refined(colours, _network(colours, arcs)))
+    return Partition(refined(colours, sort_arcs(len(colours), arcs)))
 
 
 def canonical_order(colours: Integers, arcs: Arcs) -> Integers:
@@ -106,7 +110,7 @@ def canonical_order(colours: Integers, arcs: Arcs) -> Integers:
 
     Returns (n_nodes,): the node that comes first, second, ...
     """
-    return ordered(colours, _network(colours, arcs))
+    return ordered(colours, sort_arcs(len(colours), arcs))
 
 
 def block_sums(values: NDArray[np.float64], partition: Partition) -> NDArray[np.float64]:
@@ -121,11 +125,7 @@ def block_sums(values: NDArray[np.float64], partition: Partition) -> NDArray[np.
     return np.stack(sums, axis=1)
 
 
-def _network(colours: Integers, arcs: Arcs) -> Network:
-    return make_network(len(colours), arcs.tails, arcs.heads, arcs.codes)
-
-
-class Network(NamedTuple):
+class SortedArcs(NamedTuple):
     """Arcs sorted by their tails (row 0) and by their heads (row 1).
 
     starts: (2, n + 1). ends: (2, n_arcs): the arcs of node i lead to
@@ -138,9 +138,10 @@ class Network(NamedTuple):
     words: Words
 
 
-def make_network(n_nodes: int, tails: Integers, heads: Integers, codes: Integers) -> Network:
+def sort_arcs(n_nodes: int, arcs: Arcs) -> SortedArcs:
     """Sort coded arcs by their tails and by their heads."""
-    known, kinds = np.unique(codes, return_inverse=True)
+    tails, heads = arcs.tails, arcs.heads
+    known, kinds = np.unique(arcs.codes, return_inverse=True)
     words = np.stack([scramble(known.astype(np.uint64) ^ salt) for salt in SALTS])
     small = np.min_scalar_type(n_nodes)  # 16 bits are sorted without comparisons
     by_tail, by_head = (np.argsort(key.astype(small), kind="stable") for key in (tails, heads))
@@ -148,25 +149,66 @@ def make_network(n_nodes: int, tails: Integers, heads: Integers, codes: Integers
     for row, key in enumerate((tails, heads)):
         np.cumsum(np.bincount(key, minlength=n_nodes), out=starts[row, 1:])
     ends = np.stack([heads[by_tail], tails[by_head]]).astype(np.int64, copy=False)
-    return Network(starts, ends, words[:, kinds.reshape(-1)[by_tail]].copy())
+    return SortedArcs(starts, ends, words[:, kinds.reshape(-1)[by_tail]].copy())
 
 
-def refined(colours: Integers, network: Network) -> Integers:
+def refined(colours: Integers, arcs: SortedArcs) -> Integers:
     """Return the classes of the coarsest equitable partition, numbered in order, (n,)."""
-    cells = _refined_cells(colours, network, False)
+    if len(colours) <= SMALL:
+        return _stable(np.unique(colours, return_inverse=True)[1].reshape(-1), arcs)
+    cells = _refined_cells(colours, arcs, False)
     starts = cells[START, cells[OWNER, : len(colours)]]
     begins = np.zeros(len(starts), dtype=np.int64)
     begins[starts] = 1
     return np.asarray((np.cumsum(begins) - 1)[starts], dtype=np.int64)
 
 
-def ordered(colours: Integers, network: Network) -> Integers:
+def ordered(colours: Integers, arcs: SortedArcs) -> Integers:
     """List nodes in the order of `canonical_order`, (n,)."""
-    cells = _refined_cells(colours, network, True)
+    if len(colours) <= SMALL:
+        return _small_order(refined(colours, arcs), arcs)
+    cells = _refined_cells(colours, arcs, True)
     return np.asarray(cells[FIRST, cells[AT, : len(colours)]])
 
 
-def _refined_cells(colours: Integers, network: Network, discrete: bool) -> Integers:
+def _stable(classes: Integers, arcs: SortedArcs) -> Integers:
+    """Split classes by the hashes of their nodes until none is split any more."""
+    first = arcs.starts[0, :-1]
+    has_arcs = first < arcs.starts[0, 1:]
+    seen = np.zeros((2, len(classes)), dtype=np.uint64)
+    while len(classes):
+        hashed = scramble(arcs.words + classes[arcs.ends[0]].astype(np.uint64))
+        if has_arcs.any():
+            seen[:, has_arcs] = np.add.reduceat(hashed, first[has_arcs], axis=1)
+        keys = np.stack([classes.astype(np.uint64), *seen])
+        order = np.lexsort(keys[::-1])
+        begins = (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0)
+        found = np.zeros_like(classes)
+        found[order[1:]] = np.cumsum(begins)
+        if found.max() == classes.max():
+            break
+        classes = found
+    return classes
+
+
+def _small_order(classes: Integers, arcs: SortedArcs) -> Integers:
+    """Give a node of the first shared class a class of its own, and so on; list the nodes."""
+    classes = classes.copy()
+    while len(shared := np.flatnonzero(np.bincount(classes) > 1)):
+        members = np.flatnonzero(classes == shared[0])
+        classes[classes > shared[0]] += 1
+        classes[members[1:]] += 1
+        found = _stable(classes, arcs)
+        if found.max() == classes.max():
+            # Nothing else was split: the nodes that are left are interchangeable.
+            classes[classes > shared[0] + 1] += len(members) - 2
+            classes[members[1:]] += np.arange(len(members) - 1)
+        else:
+            classes = found.copy()
+    return np.argsort(classes)
+
+
+def _refined_cells(colours: Integers, arcs: SortedArcs, discrete: bool) -> Integers:
     """Return the state of a refinement at its end."""
     n_nodes = len(colours)
     known, owner = np.unique(colours, return_inverse=True)
@@ -174,7 +216,7 @@ def _refined_cells(colours: Integers, network: Network, discrete: bool) -> Integ
     cells[OWNER, :n_nodes] = owner.reshape(-1)
     cells[COUNTS, :2] = len(known), 1
     seen = np.zeros((4, n_nodes), dtype=np.uint64)
-    _refine(cells, seen, network.starts, network.ends, network.words, n_nodes, discrete)
+    _refine(cells, seen, arcs.starts, arcs.ends, arcs.words, n_nodes, discrete)
     return cells
 
 
@@ -410,14 +452,9 @@ def _split(
 
 
 @inner
-def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> int:
-    """Split one class into parts of equal hashes, in the order of the hashes.
-
-    first, last: where its touched nodes are. Nodes of all parts but the largest become fresh.
-    """
-    own = cells[OWNER, cells[TOUCHED, first]]
-    rest = cells[REST, first]
-    n_runs = 0  # of equal hashes; BOUNDS: where they begin
+def _find_runs(cells: Integers, seen: Words, first: int, last: int) -> int:
+    """List where runs of equal hashes begin, in BOUNDS; return how many they are."""
+    n_runs = 0
     for place in range(first, last):
         here = cells[TOUCHED, place]
         there = cells[TOUCHED, max(place - 1, first)]
@@ -425,9 +462,20 @@ def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> i
             cells[BOUNDS, n_runs] = place
             n_runs += 1
     cells[BOUNDS, n_runs] = last
+    return n_runs
+
+
+@inner
+def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> int:
+    """Split one class into parts of equal hashes, in the order of the hashes.
+
+    first, last: where its touched nodes are. Nodes of all parts but the largest become fresh.
+    """
+    own = cells[OWNER, cells[TOUCHED, first]]
+    n_runs = _find_runs(cells, seen, first, last)
     # The run that stays in the list: the one with the hash of the untouched, else the largest.
     stays, before_rest = -1, 0
-    if rest >= 0:
+    if cells[REST, first] >= 0:
         for run in range(n_runs):
             here = cells[TOUCHED, cells[BOUNDS, run]]
             same = seen[0, here] == seen[2, first]
@@ -449,6 +497,17 @@ def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> i
             for place in range(cells[BOUNDS, run], cells[BOUNDS, run + 1]):
                 _unlink(cells, cells[TOUCHED, place])
     n_parts = n_runs if stays >= 0 else n_runs + 1
+    return _number_parts(cells, own, n_parts, before_rest, stays >= 0, n_fresh)
+
+
+@inner
+def _number_parts(
+    cells: Integers, own: int, n_parts: int, before_rest: int, rest_has_run: bool, n_fresh: int
+) -> int:
+    """Make a class of every part but the one that stays; list the nodes that become fresh.
+
+    before_rest: how many parts come before the one that stays, which has a run of its own or none.
+    """
     origin = position = cells[START, own]
     largest, size = own, cells[SIZE, own]
     first_id = cells[COUNTS, 0]
@@ -462,7 +521,7 @@ def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> i
                 _append(cells, mine, cells[TOUCHED, place])
             if cells[SIZE, mine] > size:
                 largest, size = mine, cells[SIZE, mine]
-        if part != before_rest or stays >= 0:
+        if part != before_rest or rest_has_run:
             run += 1
         if position == origin:
             cells[START, mine] = position

@@ -6,7 +6,6 @@ function here and an entry of `TARGETS`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,9 +17,7 @@ from scipy import sparse
 from ddgk.attributes import (
     Attribute,
     AttributeModel,
-    EdgeLabels,
-    EdgeValues,
-    Rows,
+    AttributeRows,
     both_ways,
     edge_ends,
     learn_attributes,
@@ -29,7 +26,7 @@ from ddgk.attributes import (
 )
 from ddgk.config import Config
 from ddgk.engine.arrays import Array, AttributeArrays, EncodedGraph, Integers
-from ddgk.errors import GraphError, ParameterError
+from ddgk.errors import GraphError, ParameterError, warn_caller
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
 from ddgk.graphs.weights import WeightScale, learn_weight_scale
@@ -249,7 +246,7 @@ class Encoding:
         build = adjacency if self.target in DRAWN else TARGETS[self.target]
         return canonical_order(*self._codes(graph, build(graph, self.edge_weights(graph)).arcs))
 
-    def source_rows(self, graph: Graph) -> tuple[list[Rows], Any]:
+    def source_rows(self, graph: Graph) -> tuple[list[AttributeRows], Any]:
         """Return Q_u of the rows of an encoder's table, per attribute, and their member nodes."""
         target = self.target_matrix(graph)
         if target.members is None or target.nodes_attend:
@@ -296,10 +293,9 @@ class Encoding:
         weighted = [g.edge_weights for g in graphs if g.edge_weights is not None]
         clipped = sum(int((np.abs(weights) > self.largest_weight).sum()) for weights in weighted)
         if clipped:
-            warnings.warn(
+            warn_caller(
                 f"{clipped} edge weights are larger than any that fit saw "
-                f"({self.largest_weight:g}) and count as 1",
-                stacklevel=3,
+                f"({self.largest_weight:g}) and count as 1"
             )
 
     def _encode(
@@ -361,16 +357,15 @@ class Encoding:
                 colours = colours * (1 + int(own.max(initial=0))) + own
         return colours
 
-    def _carried(self, attribute: Attribute, graph: Graph, target: TargetMatrix) -> Rows:
+    def _carried(self, attribute: Attribute, graph: Graph, target: TargetMatrix) -> AttributeRows:
         """Return Q_u of every unit: of a node, of an edge, or the mean of a unit's members."""
         if target.members is None:
             return attribute.units(graph)
-        of_edges = isinstance(attribute, EdgeLabels | EdgeValues)
-        if of_edges and self.target == "edge_to_nodes" and graph.n_edges:
-            return attribute.edges(graph)  # type: ignore[attr-defined, no-any-return]
+        if attribute.of_edges and self.target == "edge_to_nodes" and graph.n_edges:
+            return attribute.edges(graph)
         rows = attribute.units(graph)
         if rows.known is None:
-            return Rows(np.asarray(target.members @ rows.values))
+            return AttributeRows(np.asarray(target.members @ rows.values))
         return pooled(target.members, rows)
 
     def _attribute_arrays(
@@ -415,10 +410,10 @@ def step_distances(graph: Graph) -> Array:
     return steps
 
 
-def _chosen(rows: Rows, partition: Partition) -> Rows:
+def _chosen(rows: AttributeRows, partition: Partition) -> AttributeRows:
     """Return the rows of one representative of each class."""
     places = partition.representatives
-    return Rows(rows.values[places], None if rows.known is None else rows.known[places])
+    return AttributeRows(rows.values[places], None if rows.known is None else rows.known[places])
 
 
 def _unit_classes(target: TargetMatrix, nodes: Partition, colours: Integers | None) -> Partition:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +55,7 @@ def measure(graphs: Sequence[Graph]) -> tuple[list[str], Array]:
     """
     names = ["nodes", "edges", "density", "mean degree", "largest degree", "share of leaves",
              "components", "independent cycles"]  # fmt: skip
-    columns = [_structure(graph) for graph in graphs]
-    values = np.array(columns, dtype=np.float64).reshape(len(graphs), len(names))
-    parts = [values]
+    parts = [_structure(graphs)]
     for kind in ("node", "edge"):
         own, shares = _label_shares(graphs, kind)
         names += own
@@ -65,7 +63,30 @@ def measure(graphs: Sequence[Graph]) -> tuple[list[str], Array]:
     if any(graph.edge_weights is not None for graph in graphs):
         names.append("mean edge weight")
         parts.append(np.array([[_mean_weight(graph)] for graph in graphs]))
+    if any(graph.directed for graph in graphs):
+        names.append("directed")
+        parts.append(np.array([[float(graph.directed)] for graph in graphs]))
     return names, np.concatenate(parts, axis=1)
+
+
+def measure_divergences(model: Any, graphs: Sequence[Graph]) -> tuple[list[str], Array]:
+    """Return loss terms and divergences from sources after training, per node, with their names.
+
+    Loss terms are means over all sources. The divergence from a source is its sum over loss terms,
+    less the mean over all sources: negative where a graph is closer to this source than to others.
+    A model without `divergences` has none.
+    """
+    if not hasattr(model, "divergences") or not graphs:
+        return [], np.zeros((len(graphs), 0))
+    sizes = np.array([max(graph.n_nodes, 1) for graph in graphs])
+    found = np.nan_to_num(model.divergences(graphs)[..., -1]) / sizes[:, None, None]
+    by_source = found.sum(axis=2)
+    names = [f"loss term {term}" for term in model.term_names_]
+    for place, source in enumerate(model.sources_):
+        called = f"source {place}" if source.name is None else f"source {visible(source.name, 32)}"
+        names.append(f"divergence from {called}")
+    relative = by_source - by_source.mean(axis=1, keepdims=True)
+    return names, np.concatenate([found.mean(axis=1), relative], axis=1)
 
 
 def set_apart(names: Sequence[str], values: Array, inside: NDArray[np.bool_]) -> tuple[Trait, ...]:
@@ -81,7 +102,7 @@ def set_apart(names: Sequence[str], values: Array, inside: NDArray[np.bool_]) ->
         return ()
     spread = values.std(axis=0)
     mine, others = values[inside].mean(axis=0), values[~inside].mean(axis=0)
-    difference = np.divide(mine - others, spread, out=np.zeros_like(spread), where=spread > 0)
+    difference = np.divide(mine - others, spread, out=np.zeros_like(spread), where=spread > 1e-12)
     order = np.argsort(-np.abs(difference), kind="stable")
     return tuple(
         Trait(names[place], float(mine[place]), float(others[place]), float(difference[place]))
@@ -90,47 +111,29 @@ def set_apart(names: Sequence[str], values: Array, inside: NDArray[np.bool_]) ->
     )
 
 
-def _structure(graph: Graph) -> tuple[float, ...]:
-    n, m = graph.n_nodes, graph.n_edges
-    degrees = np.bincount(graph.edges.ravel(), minlength=n) if m else np.zeros(n)
-    possible = n * (n - 1) / (1 if getattr(graph, "directed", False) else 2)
-    parts = _count_components(graph)
-    return (
-        n,
-        m,
-        m / possible if possible else 0.0,
-        degrees.mean(),
-        degrees.max(),
-        (degrees == 1).mean(),
-        parts,
-        m - n + parts,
-    )
+def _structure(graphs: Sequence[Graph]) -> Array:
+    """Return the statistics of structure of all graphs, computed on their disjoint union."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
 
-
-def _count_components(graph: Graph) -> int:
-    if graph.n_nodes > 200:
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
-        u, v = graph.edges.T
-        matrix = coo_array((np.ones(len(u)), (u, v)), shape=(graph.n_nodes, graph.n_nodes))
-        return int(connected_components(matrix, directed=False, return_labels=False))
-    # For a small graph a plain loop is several times faster than building a matrix.
-    parent = list(range(graph.n_nodes))
-
-    def root(node: int) -> int:
-        while parent[node] != node:
-            parent[node] = parent[parent[node]]
-            node = parent[node]
-        return node
-
-    count = graph.n_nodes
-    for u, v in graph.edges.tolist():
-        first, second = root(u), root(v)
-        if first != second:
-            parent[second] = first
-            count -= 1
-    return count
+    n = np.array([graph.n_nodes for graph in graphs])
+    m = np.array([graph.n_edges for graph in graphs])
+    starts, total = np.cumsum(n) - n, int(n.sum())
+    edges = np.concatenate([graph.edges for graph in graphs]) + np.repeat(starts, m)[:, None]
+    owner = np.repeat(np.arange(len(graphs)), n)
+    degrees = np.bincount(edges.ravel(), minlength=total)
+    largest = np.zeros(len(graphs))
+    np.maximum.at(largest, owner, degrees)
+    matrix = coo_array((np.ones(len(edges), np.int8), (edges[:, 0], edges[:, 1])), (total, total))
+    _, part = connected_components(matrix, directed=False)
+    first = np.unique(part, return_index=True)[1]
+    parts = np.bincount(owner[first], minlength=len(graphs))
+    leaves = np.bincount(owner, degrees == 1, minlength=len(graphs))
+    possible = n * (n - 1) / np.where([graph.directed for graph in graphs], 1, 2)
+    size = np.maximum(n, 1)
+    columns = (n, m, m / np.maximum(possible, 1), 2 * m / size, largest, leaves / size, parts,
+               m - n + parts)  # fmt: skip
+    return np.stack(columns, axis=1).astype(np.float64)
 
 
 def _label_shares(graphs: Sequence[Graph], kind: str) -> tuple[list[str], Array]:

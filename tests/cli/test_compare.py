@@ -1,4 +1,8 @@
+import base64
 import csv
+import gzip
+import json
+import re
 import sys
 
 import pytest
@@ -62,6 +66,20 @@ def test_explore_writes_one_page(run, rings, folder, model):
     page = (folder / "map.html").read_text()
     assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "https://" not in page
+
+
+def test_explore_colours_by_a_table(run, fails, rings, folder, model):
+    words = ("-o", "map.html", "--projection", "pca", "--aligned", 0, "--model", model)
+    (folder / "values.csv").write_text("mass,kind,comment\n1,a,x\n2,b,\n,a,y\n4.5,b,z\n")
+    run("explore", rings, *words, "--values", "values.csv")
+    (held,) = re.findall(r'id="data">([^<]*)<', (folder / "map.html").read_text())
+    columns = json.loads(gzip.decompress(base64.b64decode(held)))["columns"]
+    found = {column["name"]: column for column in columns}
+    assert found["mass"]["values"] == [1.0, 2.0, None, 4.5]
+    assert found["kind"]["labels"] == ["a", "b"]
+    (folder / "values.csv").write_text("mass\n1\n")
+    said = fails("explore", rings, *words, "--values", "values.csv", "--force")
+    assert "needs 4 rows" in said
 
 
 def test_explore_needs_somewhere_to_go(fails, rings):

@@ -43,12 +43,13 @@ def test_classes_are_kept_where_they_are_known(run, data_folder):
 
 
 def test_the_preset_and_its_changes_arrive(run, molecules):
-    changes = ("--set", "baseline=none", "--set", "checkpoints=1,2", "--set", "reverse=tied")
+    given = ("baseline=none", "checkpoints=1,2", "initialisation=equivariant")
+    changes = [word for one in given for word in ("--set", one)]
     words = ("--preset", "paper", *changes, *QUICK, "--engine", "fused", "--features", 0)
     run("embed", molecules, "-o", "x.npy", "--save-model", "x.ddgk", *words)
     model = DDGK.load("x.ddgk")
     expected = Config.preset("paper").replace(
-        baseline="none", checkpoints=(1, 2), reverse="tied", encoder_epochs=3
+        baseline="none", checkpoints=(1, 2), initialisation="equivariant", encoder_epochs=3
     )
     assert model.config_ == expected
     assert (model.engine, model.n_features, model.n_jobs) == ("fused", None, None)

@@ -1,5 +1,6 @@
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -10,10 +11,10 @@ import pytest
 
 import ddgk
 from ddgk.cli.commands import described, sections
-from ddgk.cli.reference import commands, page
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "cli.md"
-COMMANDS = commands()
+MAKER = runpy.run_path(str(DOCUMENT.with_name("make_cli.py")))
+COMMANDS = MAKER["commands"]()
 
 
 def test_the_commands():
@@ -35,8 +36,8 @@ def test_the_commands():
 
 
 def test_the_page_is_made_from_the_commands():
-    """Make it anew with `python -m ddgk.cli.reference > docs/cli.md`."""
-    assert DOCUMENT.read_text() == page()
+    """Make it anew with `python docs/make_cli.py > docs/cli.md`."""
+    assert DOCUMENT.read_text() == MAKER["page"]()
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -4,7 +4,7 @@ import pytest
 
 from ddgk.cli.inputs import HELP, InputOptions, read_graph, read_graphs
 from ddgk.cli.options import CHOICES
-from ddgk.errors import DatasetError, InputError
+from ddgk.errors import DatasetError
 from ddgk.graphs import Policies, policies
 
 
@@ -101,7 +101,8 @@ def test_a_picked_graph_keeps_its_class(data_folder, monkeypatch):
     assert found.classes.shape == (1,)
 
 
-def test_errors_keep_their_type(folder):
+@pytest.mark.parametrize("words", [("embed", "-o", "x.csv"), ("compare",), ("datasets", "show")])
+def test_every_command_names_the_options_of_the_command_line(words, folder, fails):
     (folder / "x.edges").write_text("a b\na b\n")
-    with pytest.raises(InputError, match="--parallel-edges merge"):
-        read_graphs("x.edges")
+    said = fails(*words, "x.edges")
+    assert said.endswith("list it once, or use --parallel-edges merge")

@@ -75,10 +75,15 @@ def test_every_field_can_be_set_to_its_own_value():
 
 
 def test_values_are_read_as_what_they_are():
-    given = ["symmetric=true", "width=none", "attributes=node_labels,edge_labels", "bandwidth=1e-2"]
+    given = [
+        "symmetric=true",
+        "width=none",
+        "attributes=node_labels,edge_labels",
+        "size_weight=1e-2",
+    ]
     config = options.configured("default", options.settings(given))
     assert config == Config(
-        symmetric=True, attributes=("node_labels", "edge_labels"), bandwidth=0.01
+        symmetric=True, attributes=("node_labels", "edge_labels"), size_weight=0.01
     )
     assert options.settings(["attributes=node_labels,"]) == {"attributes": "node_labels,"}
 

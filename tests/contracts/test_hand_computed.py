@@ -82,7 +82,7 @@ def softplus(x: float) -> float:
     return log(1 + exp(x))
 
 
-def test_tied_structure(engine64):
+def test_tied_structure(torch64):
     """Tied, structure only.
 
     Start: P = 1/2, Y = Z P^T = ln 3, s(Y) = 3/4 at every entry.
@@ -96,7 +96,7 @@ def test_tied_structure(engine64):
     After one step: X_0 = 1/4, X_1 = tanh(ln 3 / 4) = (sqrt 3 - 1) / (sqrt 3 + 1) = 2 - sqrt 3,
         Z = (2 ln 3 (2 - sqrt 3), ln 3),  Y = Z . P = ln 3 (7/4 - sqrt 3 / 2) at every entry.
     """
-    found = score(engine64, training())
+    found = score(torch64, training())
     after = LN3 * (7 / 4 - sqrt(3) / 2)
     assert found.terms[0] == pytest.approx([4 / 9 * log(4 / 3), 5 / 9 * log(4)], abs=1e-12)
     assert found.terms[1] == pytest.approx(
@@ -106,10 +106,13 @@ def test_tied_structure(engine64):
 
 
 def test_sum_reduction(engine64):
-    """With sums in place of means: 4 ln(4/3) and 5 ln 4 at the start, the same first step."""
-    found = score(engine64, training(reduction="sum"))
-    assert found.terms[0] == pytest.approx([4 * log(4 / 3), 5 * log(4)], abs=1e-12)
-    assert found.attention == pytest.approx(np.array([[1 / 4, 3 / 4]] * 3), abs=1e-7)
+    """With sums in place of means: nine times as much as in `test_free_structure`."""
+    found = score(engine64, training(reverse="free", reduction="sum"))
+    y = LN3 / 2 * (1 + 2 * LN3)
+    assert found.terms[0] == pytest.approx([4 * log(2), 5 * log(2)], abs=1e-12)
+    assert found.terms[1] == pytest.approx(
+        [2 * softplus(-y) + 2 * softplus(y), softplus(y) + 4 * softplus(-y)], abs=1e-5
+    )
 
 
 def test_free_structure(engine64):
@@ -131,32 +134,33 @@ def test_free_structure(engine64):
 
 
 def test_tanh_scores(engine64):
-    """With tanh on the scores, Z = tanh(ln 3) = (9 - 1) / (9 + 1) = 4/5, so Y = 4/5 everywhere."""
-    found = score(engine64, training(scores="tanh"))
-    assert found.terms[0] == pytest.approx(
-        [4 / 9 * softplus(-0.8), 5 / 9 * softplus(0.8)], abs=1e-12
+    """With tanh on the scores, Z = tanh(ln 3) = (9 - 1) / (9 + 1) = 4/5 in place of ln 3."""
+    found = score(engine64, training(reverse="free", scores="tanh"))
+    y = LN3 / 2 * (1 + 2 * 0.8)
+    assert found.terms[1] == pytest.approx(
+        [(2 * softplus(-y) + 2 * softplus(y)) / 9, (softplus(y) + 4 * softplus(-y)) / 9], abs=1e-5
     )
 
 
 def test_labels(engine64):
-    """Tied, with node labels and coefficient 1.
+    """Free, with node labels and coefficient 1.
 
-    Start: P Q_u = (1/2, 1/2), so the attention term is ln 2. s(Y) = 3/4 everywhere, so every
+    Start: P Q_u = (1/2, 1/2), so the attention term is ln 2. s(Y) = 1/2 everywhere, so every
     neighbourhood is inferred as rownorm(s) C = (2/3, 1/3); observed are b, a, b, so the reverse
     term is (ln 3 + ln(3/2) + ln 3) / 3.
-    Gradient: the reverse part is -(1/3) (1/12) sum_k Q_s/q (C_j - q), with row sums 0, so it does
-    not reach A. The attention part is -(1/3) * 2 on the source node of the same label, which
-    outweighs the structure part (at most 5/36 * 3/4 * ln(3)^2 = 0.13). So P goes to (3/4, 1/4) for
-    nodes 0 and 2 and to (1/4, 3/4) for node 1, and the attention term to ln(4/3).
+    Gradient of A: through R = 0 nothing comes back. The attention part is -(1/3) * 2 on the source
+    node of the same label. So P goes to (3/4, 1/4) for nodes 0 and 2 and to (1/4, 3/4) for node 1,
+    and the attention term to ln(4/3).
     Smoothed by e, the first is still ln 2 and the last -log((1 - e) 3/4 + e/2).
     """
-    found = score(engine64, training(coefficients=(1.0,)), labels=True)
+    how = {"reverse": "free", "coefficients": (1.0,)}
+    found = score(engine64, training(**how), labels=True)
     assert found.terms[0, 2:] == pytest.approx([log(2), (2 * log(3) + log(3 / 2)) / 3], abs=1e-12)
     assert found.terms[1, 2] == pytest.approx(log(4 / 3), abs=1e-6)
     assert found.attention == pytest.approx(
         np.array([[3 / 4, 1 / 4], [1 / 4, 3 / 4], [3 / 4, 1 / 4]]), abs=1e-6
     )
-    smoothed = score(engine64, training(coefficients=(1.0,), smoothing=0.1), labels=True)
+    smoothed = score(engine64, training(**how, smoothing=0.1), labels=True)
     assert smoothed.terms[0, 2] == pytest.approx(log(2), abs=1e-12)
     assert smoothed.terms[1, 2] == pytest.approx(-log(0.9 * 3 / 4 + 0.05), abs=1e-6)
 
@@ -228,7 +232,7 @@ def test_encoder_that_gets_worse_returns_its_initial_weights(torch64):
     node 1 goes to X_1 = tanh(-.9 (ln(3)/2 - .1) - .1) = -.46 and Z(1, 1) to .1 X_1 + ln 3 + .1,
     more than ln 3: the non-edge costs more than before. So the initial weights are best.
     """
-    from ddgk.engine.encoders import held_out_entries
+    from ddgk.engine.equations import held_out_entries
 
     patient = EncoderTraining(1, 1, 1, 1, 0.1, "linear", patience=1)
     only = [[False, False], [False, True]]
@@ -242,11 +246,12 @@ def test_encoder_that_gets_worse_returns_its_initial_weights(torch64):
 def test_divergence_and_its_baseline(engine64):
     """D(T||S) = D'(T||S) - D'(S||S) at the start (eq. 10).
 
-    The edge seen through itself has Y = ln 3 too, and 2 of 4 entries are edges:
-        D'(S||S) = (1/2 ln(4/3), 1/2 ln 4),  so D(T||S) = (-1/18 ln(4/3), 1/18 ln 4), D(S||S) = 0.
+    Y = 0 everywhere, and 2 of 4 entries of the edge seen through itself are edges:
+        D'(S||S) = (1/2 ln 2, 1/2 ln 2),  so D(T||S) = (-1/18 ln 2, 1/18 ln 2), D(S||S) = 0.
     """
     config = Config(
         attention="global",
+        reverse="free",
         checkpoints=(0,),
         dimension=1,
         width=1,
@@ -258,9 +263,9 @@ def test_divergence_and_its_baseline(engine64):
     path, edge = Graph(3, [(0, 1), (1, 2)]), Graph(2, [(0, 1)])
     encoders = [Encoder(edge, np.arange(2), 0, Source(WEIGHTS))]
     baselines = scorer.baselines(encoders)
-    assert baselines[0, :, 0] == pytest.approx([log(4 / 3) / 2, log(4) / 2], abs=1e-12)
+    assert baselines[0, :, 0] == pytest.approx([log(2) / 2, log(2) / 2], abs=1e-12)
     found = scorer.divergences([path, edge], encoders, baselines)
-    assert found[0, 0, :, 0] == pytest.approx([-log(4 / 3) / 18, log(4) / 18], abs=1e-12)
+    assert found[0, 0, :, 0] == pytest.approx([-log(2) / 18, log(2) / 18], abs=1e-12)
     assert (found[1] == 0).all()
 
 

@@ -27,7 +27,7 @@ OPTIONS = {
     "encoder_weight_decay": [0.1],
     "encoder_patience": [5],
     "scores": ["tanh"],
-    "reverse": ["free"],
+    "reverse": ["tied"],
     "initialisation": ["glorot"],
     "learning_rate": [0.01],
     "checkpoints": [(2, 9)],
@@ -44,9 +44,8 @@ OPTIONS = {
     "precision": ["float64"],
 }
 OF_LOCAL_ATTENTION = {
-    "view_dimension",
-    "bandwidth",
-    "divergence_weight",
+    "neighbourhood_weight",
+    "size_weight",
     "attribute_weight",
     "n_anchors",
 }

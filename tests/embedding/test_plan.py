@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ddgk.embedding.plan import LANES, LONGEST_SECONDS, WANTED_SECONDS, cut_rows, plan_tiles
+from ddgk.embedding.tiles import LANES, LONGEST_SECONDS, WANTED_SECONDS, cut_rows, plan_tiles
 from ddgk.graphs import Graph
 from degrees import DegreeEmbedder
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ddgk.embedding import RunStopped, embed_graphs, embed_into, runs, stored_settings, train_into
-from ddgk.embedding.tiles import attempt_elsewhere
+from ddgk.embedding.workers import attempt_elsewhere
 from ddgk.errors import (
     GraphError,
     LabelError,
@@ -20,7 +20,7 @@ from ddgk.errors import (
 )
 from ddgk.graphs import Graph
 from ddgk.store import load_parts, open_run
-from ddgk.store.locks import WHOLE_RUN, Locks
+from ddgk.store.files import WHOLE_RUN, Locks
 from ddgk.store.run import begun_again
 from degrees import DegreeEmbedder
 from specimens import contents
@@ -254,7 +254,7 @@ def test_a_stop_is_told_with_what_is_kept(example, embedder, tmp_path, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("ddgk.embedding.workers.wait", interrupted)
+        patch.setattr("ddgk.embedding.tiles.wait", interrupted)
         with pytest.raises(RunStopped, match="1 of 5 tiles are kept in"):
             embed_into(tmp_path, Slow(), example.graphs)
     found = embed_into(tmp_path, embedder, example.graphs).rows()
@@ -285,12 +285,12 @@ def test_a_worker_elsewhere_opens_the_run_by_itself(example, embedder, finished,
 
 
 def test_no_files_stay_open(example, embedder, tmp_path):
-    from ddgk.embedding import tiles
-    from ddgk.store import locks
+    from ddgk.embedding import workers
+    from ddgk.store import files
 
-    tiles._opened.clear()
+    workers._opened.clear()
     embed_into(tmp_path, embedder, example.graphs)
-    assert locks._handles == {}
+    assert files._handles == {}
     with Locks(open_run(tmp_path).folder) as held:
         assert held.take(WHOLE_RUN)
 

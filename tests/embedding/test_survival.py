@@ -14,7 +14,7 @@ import pytest
 from ddgk.embedding import embed_graphs, embed_into
 from ddgk.errors import BusyError
 from ddgk.store import open_run
-from ddgk.store.locks import Locks
+from ddgk.store.files import Locks
 from ddgk.store.run import begun_again, is_busy
 from specimens import contents
 

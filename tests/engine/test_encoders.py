@@ -11,7 +11,7 @@ from scipy import sparse
 pytest.importorskip("torch", reason="regularised encoders need torch")
 
 from ddgk.engine.arrays import EncodedGraph, EncoderTraining
-from ddgk.engine.encoders import HELD_OUT_SHARE, held_out_entries, shown_entries
+from ddgk.engine.equations import HELD_OUT_SHARE, held_out_entries, shown_entries
 from ddgk.engine.initialisation import initial_weights
 from ddgk.engine.torch import TorchEngine
 

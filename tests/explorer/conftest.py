@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from ddgk.comparison import compare
 from ddgk.explorer import make_atlas
 from ddgk.graphs import Graph
 from light_model import DegreeCounts, rings_and_stars
@@ -41,10 +42,10 @@ def atlas():
     """Rings, stars and two molecules; one name and one title try to run a script."""
     graphs = [*rings_and_stars(), labelled("CCO", "ethanol"), labelled("CCN", HOSTILE)]
     classes = ["ring"] * 6 + ["star"] * 6 + [HOSTILE] * 2
+    found = compare(graphs, model=DegreeCounts(), classes=classes)
     return make_atlas(
-        graphs, title=f"atlas {HOSTILE}", model=DegreeCounts(), classes=classes, projection="pca",
-        attributes={"=mass": list(range(14))},
-    )  # fmt: skip
+        found, title=f"atlas {HOSTILE}", projection="pca", attributes={"=mass": list(range(14))}
+    )
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,11 @@ import csv
 
 import pytest
 
+from ddgk.comparison import compare
+from ddgk.explorer import make_atlas
 from ddgk.explorer.page import write_page
+from ddgk.graphs import Graph
+from light_model import DegreeCounts, rings_and_stars
 
 SIZES = ((1280, 800), (390, 844))
 
@@ -183,6 +187,10 @@ def test_the_served_page_aligns_any_pair_and_places_a_graph(watched, address, wi
     assert page.locator("#pair .link").count() == 5
     assert page.locator("#pair").is_visible()
     assert "5 of 5 edges are kept" in page.inner_text("#panel")
+    page.click("#panel button:has-text('Clear')")
+    page.fill("#graph", "CCO")
+    page.click("#place")
+    page.wait_for_selector("#panel h2:has-text('CCO')", timeout=60_000)
 
 
 def test_a_malformed_graph_is_refused_in_words(watched, address):
@@ -190,3 +198,37 @@ def test_a_malformed_graph_is_refused_in_words(watched, address):
     page.fill("#graph", '{"n_nodes": 2')
     page.click("#place")
     page.wait_for_selector(".wrong:has-text('JSON')")
+
+
+def test_a_graph_is_shaded_by_what_it_shares(watched, tmp_path):
+    import ddgk
+
+    graphs = rings_and_stars(3)
+    model = ddgk.DDGK(n_sources=2, random_state=0).fit(graphs)
+    write_page(make_atlas(ddgk.compare(graphs, model=model), projection="pca"), tmp_path / "m.html")
+    page = watched((tmp_path / "m.html").as_uri())
+    click(page, 4)
+    page.wait_for_selector("#shares")
+    assert page.inner_text("#panel h2") == "star 7"
+    shades = page.eval_on_selector_all(
+        "#shares circle", "all => all.map(c => +c.getAttribute('fill-opacity'))"
+    )
+    assert len(shades) == 7
+    assert max(shades) == 1
+    page.click(".card >> nth=0")
+    page.wait_for_selector(".two svg")
+    assert "What makes them alike" in page.inner_text("#panel")
+
+
+def test_arrows_of_directed_graphs(watched, tmp_path):
+    graphs = [Graph(n, [(i, i + 1) for i in range(n - 1)], directed=n % 2 > 0) for n in range(3, 9)]
+    found = compare(graphs, model=DegreeCounts())
+    write_page(make_atlas(found, projection="pca"), tmp_path / "m.html", n_aligned=5)
+    page = watched((tmp_path / "m.html").as_uri())
+    click(page, 0)
+    page.wait_for_selector(".card svg")
+    assert page.locator("#panel > div >> nth=0").locator(".arrow").count() == 2
+    near = int(found.neighbors[0].tolist().index(1))
+    page.click(f".card >> nth={near}")
+    page.wait_for_selector("#pair")
+    assert "2 of 2 edges are kept" in page.inner_text("#panel")

@@ -7,10 +7,11 @@ import re
 import numpy as np
 import pytest
 
+from ddgk.comparison import compare
 from ddgk.errors import ParameterError
 from ddgk.explorer import make_atlas, render_page
 from ddgk.explorer.coordinates import project
-from ddgk.explorer.drawings import bond_orders, draw
+from ddgk.explorer.drawings import bond_orders, drawing_values
 from ddgk.graphs import Graph
 
 
@@ -72,13 +73,15 @@ def test_the_same_graphs_give_the_same_page(atlas, page):
 def test_molecules_are_recognised():
     carbonyl = Graph(2, [(0, 1)], node_labels=["C", "O"], edge_labels=[2])
     assert bond_orders(carbonyl) == [2]
-    assert draw(carbonyl)["o"] == [2]
+    assert drawing_values(carbonyl)["o"] == [2]
+    charged = Graph(2, [(0, 1)], node_labels=["N+", "O-"], edge_labels=["-"])
+    assert drawing_values(charged)["o"] == [1]
     other = Graph(2, [(0, 1)], node_labels=["C", "Q"], edge_labels=[2])
-    assert draw(other)["b"] == ["2"]
+    assert drawing_values(other)["b"] == ["2"]
 
 
 def test_large_graphs_are_not_drawn():
-    assert draw(Graph(2000, [(0, 1)])) == {"n": 2000, "m": 1}
+    assert drawing_values(Graph(2000, [(0, 1)])) == {"n": 2000, "m": 1}
 
 
 def test_a_new_graph_is_placed_between_its_neighbours():
@@ -86,9 +89,10 @@ def test_a_new_graph_is_placed_between_its_neighbours():
     where = project(rows, method="pca")
     assert where.places.min() >= 0
     assert where.places.max() <= 1
-    np.testing.assert_allclose(where.place(rows[3]), where.places[3])
-    x, y = where.place(rows[3] + 0.001)
-    np.testing.assert_allclose((x, y), where.places[3], atol=0.01)
+    same = [{"position": 3, "distance": 0.0}, {"position": 4, "distance": 1.0}]
+    np.testing.assert_allclose(where.place(same), where.places[3])
+    halfway = [{"position": 3, "distance": 0.5}, {"position": 4, "distance": 0.5}]
+    np.testing.assert_allclose(where.place(halfway), where.places[3:5].mean(axis=0))
 
 
 def test_umap_is_repeatable():
@@ -100,8 +104,8 @@ def test_umap_is_repeatable():
 
 
 def test_refusals():
-    graphs = [Graph(2, [(0, 1)]), Graph(3, [])]
+    found = compare([Graph(2, [(0, 1)]), Graph(3, [])], embedding=np.eye(2))
     with pytest.raises(ParameterError, match="one of 'auto', 'umap', 'pca'"):
-        make_atlas(graphs, embedding=np.eye(2), projection="sphere")
+        make_atlas(found, projection="sphere")
     with pytest.raises(ParameterError, match="2 graphs need as many values of 'mass'"):
-        make_atlas(graphs, embedding=np.eye(2), attributes={"mass": [1]})
+        make_atlas(found, attributes={"mass": [1]})

@@ -197,3 +197,9 @@ def test_recognising_imports_nothing(monkeypatch):
     assert as_graph(PATH) == EXPECTED
     with pytest.raises(GraphError, match="cannot read"):
         as_graph(3)
+
+
+def test_the_warning_on_skipped_graphs_points_at_the_caller():
+    with pytest.warns(UserWarning, match="1 of 2 graphs were skipped") as caught:
+        as_graphs([Graph(1, []), Graph(0, [])], policies=Policies(empty="skip"))
+    assert caught[0].filename == __file__

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ddgk.errors import GraphError
 from ddgk.graphs import Graph, Policies, as_graph
-from ddgk.graphs.edges import EdgeTable, build_graph, number_nodes
+from ddgk.graphs.edges import build_graph, number_nodes
 
 MERGE = Policies(parallel_edges="merge")
 UNDIRECTED = Policies(directed="undirected")
@@ -17,8 +17,9 @@ NAMES = ["a", "b", "c"]
 
 
 def convert(pairs, *, policies=None, n_nodes=3, **columns):
-    table = EdgeTable(pairs, **columns)
-    return build_graph(n_nodes, table, policies=policies, name="g", node_names=NAMES[:n_nodes])
+    given = {key if key == "listing" else f"edge_{key}": value for key, value in columns.items()}
+    names = NAMES[:n_nodes]
+    return build_graph(n_nodes, pairs, **given, policies=policies, name="g", node_names=names)
 
 
 def refusal(*arguments, **columns):
@@ -204,7 +205,8 @@ def test_applying_policies_twice_changes_nothing_more(chosen):
 
 def test_columns_must_be_as_long_as_the_table():
     assert refusal([(0, 1)], labels="xy") == "graph 'g': 2 edge labels for 1 edges"
-    assert refusal([(0, 1)], weights=[1, 2]) == "graph 'g': 2 edge weights for 1 listed edges"
+    expected = "graph 'g': edge weights must have shape (1,), not (2,)"
+    assert refusal([(0, 1)], weights=[1, 2]) == expected
 
 
 def test_bad_labels_are_named_by_the_callers_edge():
@@ -219,9 +221,9 @@ def test_a_table_without_edges_leaves_isolated_nodes(listing):
 
 def test_graphs_without_nodes_follow_the_policy():
     with pytest.raises(GraphError) as caught:
-        build_graph(0, EdgeTable([]), name="g")
+        build_graph(0, [], name="g")
     assert (caught.value.policy, caught.value.choices) == ("empty", ("skip", "keep"))
-    assert build_graph(0, EdgeTable([]), policies=Policies(empty="keep")).n_nodes == 0
+    assert build_graph(0, [], policies=Policies(empty="keep")).n_nodes == 0
 
 
 @settings(deadline=None)
@@ -232,12 +234,10 @@ def test_every_listing_of_a_graph_gives_the_same_graph(data):
     labels = {pair: str(sum(pair)) for pair in pairs}
     arrows = data.draw(st.permutations([*pairs, *((v, u) for u, v in pairs)]))
     listed = [labels.get((u, v)) or labels[v, u] for u, v in arrows]
-    once = build_graph(6, EdgeTable(pairs, labels=list(labels.values())))
-    both = build_graph(6, EdgeTable(arrows, labels=listed, listing="both"))
-    directed = build_graph(
-        6, EdgeTable(arrows, labels=listed, listing="directed"), policies=UNDIRECTED
-    )
-    merged = build_graph(6, EdgeTable(arrows, labels=listed), policies=MERGE)
+    once = build_graph(6, pairs, edge_labels=list(labels.values()))
+    both = build_graph(6, arrows, edge_labels=listed, listing="both")
+    directed = build_graph(6, arrows, edge_labels=listed, listing="directed", policies=UNDIRECTED)
+    merged = build_graph(6, arrows, edge_labels=listed, policies=MERGE)
     assert once.digest == both.digest == directed.digest == merged.digest
 
 
@@ -267,7 +267,7 @@ def test_a_large_graph_needs_memory_for_its_edges_only():
     both = generator.permutation(np.concatenate((once, once[:, ::-1])))
     tracemalloc.start()
     try:
-        graph = build_graph(n_nodes, EdgeTable(both, weights=np.ones(len(both)), listing="both"))
+        graph = build_graph(n_nodes, both, edge_weights=np.ones(len(both)), listing="both")
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

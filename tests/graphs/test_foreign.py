@@ -8,14 +8,7 @@ from ddgk.graphs.foreign import MISSING, describe_type, kinds, require, whole_co
 
 
 def read(values, key="label"):
-    return whole_column(
-        values,
-        key,
-        usual="label",
-        parameter="node_labels",
-        called=lambda i: f"node {i}",
-        who="graph",
-    )
+    return whole_column(values, key, "node_labels", "graph", lambda i: f"node {i}")
 
 
 def test_kinds_names_all_classes_by_their_library():

@@ -34,7 +34,7 @@ def test_a_threshold_is_a_number_of_at_least_0(threshold):
 def test_policies_cannot_be_changed_but_replaced():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Policies().directed = "error"
-    assert Policies().replace(empty="skip") == Policies(empty="skip")
+    assert dataclasses.replace(Policies(), empty="skip") == Policies(empty="skip")
     assert hash(Policies()) == hash(Policies())
 
 

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 
 from ddgk.errors import GraphError, MissingExtraError
-from ddgk.graphs import Graph, Policies, as_graph, as_graphs, from_smiles
+from ddgk.graphs import Policies, as_graph, as_graphs, from_smiles
 
 pytest.importorskip("rdkit", reason="reads molecules")
 
 from rdkit import Chem
-
-from ddgk.graphs.rdkit import coordinates, is_molecule
 
 
 def test_atoms_by_element_and_charge_and_bonds_by_type():
@@ -70,25 +68,6 @@ def test_nothing_is_written_to_the_terminal(capfd):
     with pytest.raises(GraphError):
         from_smiles("C1CC")
     assert capfd.readouterr() == ("", "")
-
-
-def test_coordinates_of_molecules_and_their_graphs():
-    molecule = Chem.MolFromSmiles("CC(=O)[O-]")
-    assert coordinates(molecule).shape == (4, 2)
-    points = coordinates(from_smiles("CC(=O)[O-]"))
-    assert points.shape == (4, 2)
-    lengths = np.linalg.norm(points[[0, 1, 1]] - points[[1, 2, 3]], axis=1)
-    np.testing.assert_allclose(lengths, 1.5, atol=0.01)
-    with pytest.raises(GraphError, match="not labelled as a molecule"):
-        coordinates(Graph(2, [(0, 1)]))
-
-
-@pytest.mark.parametrize(
-    ("labels", "bonds", "expected"),
-    [("CO", "=", True), (["C", "N+2"], "-", True), (["C", 1], "-", False), ("CX", "-", False)],
-)
-def test_molecules_are_recognised_by_their_labels(labels, bonds, expected):
-    assert is_molecule(Graph(2, [(0, 1)], node_labels=labels, edge_labels=bonds)) is expected
 
 
 def test_a_missing_rdkit_is_said(monkeypatch):

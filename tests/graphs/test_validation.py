@@ -83,7 +83,10 @@ PAIR = {"n_nodes": 2, "edges": [(0, 1)], "name": "g"}
             "node attributes must be numbers, as many in every row ('1' is text)",
         ),
         ({"edge_weights": [1, 2]}, "edge weights must have shape (1,), not (2,)"),
-        ({"edge_weights": [np.nan]}, "edge weights must be finite, but entry 0 is nan"),
+        (
+            {"edge_weights": [np.nan]},
+            "edge (0, 1) has weight nan, but weights are finite numbers; correct it",
+        ),
         ({"node_names": "a"}, "1 node names for 2 nodes"),
         ({"node_names": "aa"}, "node names must be all different, but 'a' stands twice"),
     ],

@@ -11,7 +11,7 @@ from scipy.io import mmwrite
 from ddgk.errors import DatasetError
 from ddgk.graphs import Graph, Policies, from_matrix
 from ddgk.io.arrays import read_mtx, read_npy, read_npz
-from ddgk.io.options import Options
+from ddgk.io.reading import Options
 
 PATH = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
 EXPECTED = Graph(3, [(0, 1), (1, 2)], edge_weights=[1, 2])

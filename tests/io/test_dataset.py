@@ -4,7 +4,8 @@ import pickle
 
 import numpy as np
 
-from ddgk.io import Dataset, barbell, karate_club
+from ddgk.io import Dataset, karate_club
+from experiments.graphs.synthetic import barbell
 
 
 def make() -> Dataset:

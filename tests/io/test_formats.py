@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from ddgk.errors import DatasetError, DDGKError, GraphError
 from ddgk.graphs import Graph, Policies, to_networkx
-from ddgk.io.formats import READERS, convert
-from ddgk.io.options import Options
+from ddgk.io.files import READERS, convert
+from ddgk.io.reading import Options
 
 
 def read(suffix: str, text: str | bytes, **options: Any) -> list[Graph]:

@@ -10,7 +10,7 @@ import pytest
 from ddgk.errors import DatasetError, DatasetNotFoundError, DownloadError, ParameterError
 from ddgk.graphs import Policies
 from ddgk.io import DATASETS, get, load
-from ddgk.io.storage import file_hash
+from ddgk.io.catalogue import file_hash
 
 Writer = Callable[..., Path]
 

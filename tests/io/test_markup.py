@@ -8,7 +8,7 @@ import pytest
 from ddgk.errors import DatasetError
 from ddgk.graphs import Graph, to_networkx
 from ddgk.io.markup import read_gexf, read_graphml
-from ddgk.io.options import Options
+from ddgk.io.reading import Options
 
 GRAPHML = '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">{}</graphml>'
 GEXF = '<gexf xmlns="http://www.gexf.net/1.2draft" version="1.2">{}</gexf>'

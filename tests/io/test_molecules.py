@@ -4,8 +4,8 @@ import pytest
 
 from ddgk.errors import DatasetError
 from ddgk.graphs import Policies
-from ddgk.io.molecules import read_sdf, read_smiles
-from ddgk.io.options import Options
+from ddgk.io.reading import Options
+from ddgk.io.tables import read_sdf, read_smiles
 
 pytest.importorskip("rdkit", reason="reads molecules")
 

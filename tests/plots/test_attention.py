@@ -7,7 +7,8 @@ import pytest
 from ddgk import plots
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
-from ddgk.io import FAMILIES, barbell, karate_club
+from ddgk.io import karate_club
+from experiments.graphs.synthetic import FAMILIES, barbell
 
 
 def legend_of(figure):

@@ -6,8 +6,9 @@ import pytest
 from ddgk import plots
 from ddgk.errors import MissingExtraError
 from ddgk.graphs import Graph
-from ddgk.io import barbell
-from ddgk.plots.canvas import OTHER, PALETTE, assign_colours, shorten
+from ddgk.graphs.display import PALETTE
+from ddgk.plots.canvas import OTHER, assign_colours
+from experiments.graphs.synthetic import barbell
 
 
 @pytest.mark.parametrize(
@@ -58,11 +59,6 @@ def test_colours_are_few_and_the_rarest_share_grey():
 
 def test_numbers_come_in_their_own_order():
     assert list(assign_colours([10, 9, "a", None])) == [9, 10, None, "a"]
-
-
-def test_short_texts_stay():
-    assert shorten("abc", 3) == "abc"
-    assert len(shorten("x" * 99, 10)) == 10
 
 
 @pytest.mark.parametrize("suffix", [".svg", ".png", ".pdf"])

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from ddgk.graphs import Graph
-from ddgk.graphs.layout import lay_out
-from ddgk.io import FAMILIES, barbell
-from ddgk.plots.layout import keep_apart, lay_out_pair
+from ddgk.graphs.display import lay_out
+from ddgk.plots.scene import keep_apart, lay_out_pair
+from experiments.graphs.synthetic import FAMILIES, barbell
 
 
 @pytest.mark.parametrize("name", sorted(FAMILIES))

@@ -7,7 +7,8 @@ from ddgk import plots
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation
 from ddgk.graphs import Graph
-from ddgk.io import FAMILIES, barbell, karate_club
+from ddgk.io import karate_club
+from experiments.graphs.synthetic import FAMILIES, barbell
 
 
 def explained(graph: Graph) -> Explanation:

@@ -10,15 +10,14 @@ import time
 
 import pytest
 
-from ddgk.store.files import LocalFolder
-from ddgk.store.locks import FIRST_TILE, WHOLE_RUN, Locks
+from ddgk.store.files import FIRST_TILE, WHOLE_RUN, LocalFolder, Locks
 
 pytest.importorskip("fcntl", reason="there are no such locks here")
 
 HOLDER = """
 import sys, time
 from ddgk.store.files import LocalFolder
-from ddgk.store.locks import Locks
+from ddgk.store.files import Locks
 locks = Locks(LocalFolder(sys.argv[1]))
 assert locks.take(int(sys.argv[2]))
 print("held", flush=True)

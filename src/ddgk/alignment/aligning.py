@@ -25,9 +25,11 @@ from ddgk.alignment.options import AlignmentOptions
 from ddgk.alignment.result import Alignment
 from ddgk.alignment.search import Scoring, weigh
 from ddgk.alignment.solving import IMPOSSIBLE, Budget, Solution, solve
+from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph
+from ddgk.symmetry import SMALL
 
 Integers = NDArray[np.int64]
 
@@ -116,6 +118,8 @@ def align(
     pair = as_graph(target, policies=kept), as_graph(source, policies=kept)
     if is_directed(pair[0]) != is_directed(pair[1]):
         raise ParameterError("one graph is directed and the other is not; give both alike")
+    large = max(graph.n_nodes for graph in pair) > SMALL
+    prepare(*(["refinement", "alignment"] if large else ["alignment"]))
     budget = Budget(max_seconds, verbose)
     return _align(*pair, labels, groups, budget, random_state, _threads(n_jobs), chosen)
 
@@ -124,6 +128,17 @@ def align_many(
     pairs: Iterable[tuple[Any, Any]], *, n_jobs: int | None = None, **how: Any
 ) -> list[Alignment]:
     """Align many pairs of graphs, in threads; the other parameters are those of `align`.
+
+    Parameters
+    ----------
+    pairs : iterable of pairs of graphs
+        A target and a source each.
+    n_jobs : int, optional
+        Pairs aligned at the same time; results do not depend on it. Default 1; -1: one per core.
+
+    Returns
+    -------
+    list of Alignment
 
     Examples
     --------
@@ -197,14 +212,14 @@ def _align(
     else:
         inner = None if grouped is None else _group_codes(grouped, encoded)
         solution = solve(encoded, labels, options, budget, int(seed), n_jobs, inner)
-    return _finish(target, source, encoded, solution, labels, options, budget, grouped)
+    return finish(target, source, encoded, solution, labels, options, budget, grouped)
 
 
 def _group_codes(grouped: tuple[Grouping, Grouping], encoded: Encoded) -> tuple[Integers, Integers]:
     return grouped[0].codes[encoded.orders[0]], grouped[1].codes[encoded.orders[1]]
 
 
-def _finish(
+def finish(
     target: Graph,
     source: Graph,
     encoded: Encoded,

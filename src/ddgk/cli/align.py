@@ -12,7 +12,7 @@ import typer
 
 from ddgk.cli import inputs, options
 from ddgk.cli.inputs import InputOptions, takes_graphs
-from ddgk.cli.outputs import check_output, rows_as_csv
+from ddgk.cli.outputs import check_output
 from ddgk.errors import DatasetError, shown
 
 if TYPE_CHECKING:
@@ -47,7 +47,9 @@ def write(path: Path, found: Alignment, groups: GroupAlignment | None, detail: s
             whole["groups"] = groups.as_json()
         write_atomically(path, json.dumps(whole, indent=1).encode() + b"\n")
     else:
-        write_atomically(path, rows_as_csv(_rows(found, groups)))
+        from ddgk.plain import csv_bytes
+
+        write_atomically(path, csv_bytes(_rows(found, groups)))
 
 
 def show_one(found: Alignment, groups: GroupAlignment | None, files: list[Path]) -> None:
@@ -93,7 +95,9 @@ def write_many(path: Path, named: list[tuple[str, str]], every: list[Alignment])
         ]
         write_atomically(path, json.dumps(whole).encode() + b"\n")
     else:
-        write_atomically(path, rows_as_csv([SUMMARY, *_summaries(named, every)]))
+        from ddgk.plain import csv_bytes
+
+        write_atomically(path, csv_bytes([SUMMARY, *_summaries(named, every)]))
 
 
 def show_many(named: list[tuple[str, str]], every: list[Alignment], files: list[Path]) -> None:

@@ -26,20 +26,11 @@ def compare_command(
     given: InputOptions,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FOLDER",
-            help="Write tables and figures into this folder.",
-            show_default=False,
-        ),
+        options.option("FOLDER", "Write tables and figures into this folder.", "-o", "--out"),
     ] = None,
-    neighbors: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Neighbours of every graph.")
-    ] = 10,
+    neighbors: Annotated[int, options.option("N", "Neighbours of every graph.", min=1)] = 10,
     clusters: Annotated[
-        int | None,
-        typer.Option(metavar="N", min=1, help="Number of clusters.", show_default="by silhouette"),
+        int | None, options.option("N", "Number of clusters.", default="by silhouette", min=1)
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -75,8 +66,9 @@ def compare_command(
 
     console = Console(highlight=False, markup=False)
     console.print(found)
-    for path in written:
-        console.print(f"wrote {shown(str(path))}", soft_wrap=True)
+    if out is not None:
+        names = ", ".join(sorted(path.name for path in written))
+        console.print(f"wrote {shown(str(out))}: {names}", soft_wrap=True)
     console.print(f"in {elapsed(ctx):.1f} s")
 
 
@@ -84,13 +76,13 @@ def fitted_model(
     path: Path | None, graphs: list[Graph], *, seed: int, jobs: int, quiet: bool
 ) -> DDGK:
     """Read a saved model, or fit one to the graphs."""
-    from ddgk.cli.embed import fit_model, load_estimator
+    from ddgk.cli.embed import load_estimator
     from ddgk.comparison import default_model
 
     if path is not None:
         return load_estimator(path, n_jobs=jobs, verbose=not quiet)
-    model = default_model(seed, jobs).set_params(verbose=not quiet)
-    return fit_model(model, graphs, quiet=quiet)
+    model: DDGK = default_model(seed, jobs).set_params(verbose=not quiet)
+    return model.fit(graphs)
 
 
 def _check_folder(folder: Path, *, force: bool) -> None:

@@ -8,6 +8,7 @@ import typer
 
 from ddgk.cli.commands import Command, Commands
 from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
+from ddgk.cli.options import option
 from ddgk.errors import shown
 
 datasets = typer.Typer(
@@ -43,9 +44,7 @@ def list_all() -> None:
 @datasets.command("get", cls=Command)
 def fetch(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The name of a set.")],
-    sha256: Annotated[
-        str | None, typer.Option(help="Accept only a file of this hash.", metavar="HASH")
-    ] = None,
+    sha256: Annotated[str | None, option("HASH", "Accept only a file of this hash.")] = None,
 ) -> None:
     """Make sure that a set is on this computer, and print where.
 
@@ -84,9 +83,8 @@ def show(
     from rich.table import Table
 
     from ddgk.io import DATASETS, NETWORKS
-    from ddgk.io import describe as describe_set
 
-    summary = describe_set(read_graphs(name, **given.keywords()))
+    summary = read_graphs(name, **given.keywords()).summary()
     known = DATASETS.get(name) or NETWORKS.get(name)
     table = Table(
         title=shown(summary.name), title_justify="left", title_style="bold", show_header=False

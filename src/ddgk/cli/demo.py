@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ddgk.cli.commands import elapsed
+from ddgk.cli.options import option
 from ddgk.errors import MissingExtraError, shown
 
 if TYPE_CHECKING:
@@ -15,16 +17,23 @@ if TYPE_CHECKING:
     from ddgk.comparison import Comparison
     from ddgk.graphs import Graph
 
-KINDS = ("ring", "star", "grid", "random_tree", "barabasi_albert", "caveman")
+KINDS: dict[str, Callable[[Any, int, int], Any]] = {
+    "ring": lambda nx, size, _: nx.cycle_graph(size),
+    "star": lambda nx, size, _: nx.star_graph(size - 1),
+    "grid": lambda nx, size, _: nx.grid_2d_graph(5, size // 5),
+    "random_tree": lambda nx, size, seed: nx.random_labeled_tree(size, seed=seed),
+    "barabasi_albert": lambda nx, size, seed: nx.barabasi_albert_graph(size, 2, seed=seed),
+    "caveman": lambda nx, size, _: nx.connected_caveman_graph(size // 5, 5),
+}
 SIZES = (20, 25, 30, 35)
 N_REWIRED = 8  # edges of the karate club that are moved
 
 
 def demo(
     ctx: typer.Context,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="DIR", help="The folder for the figures.")
-    ] = Path("ddgk-demo"),
+    out: Annotated[Path, option("DIR", "The folder for the figures.", "-o", "--out")] = Path(
+        "ddgk-demo"
+    ),
 ) -> None:
     """Show what ddgk does, without any data: similar graphs, and corresponding nodes.
 
@@ -36,6 +45,7 @@ def demo(
     """  # noqa: D301
     from rich.console import Console
 
+    from ddgk.compiling import prepare
     from ddgk.embedding import progress
 
     out.mkdir(parents=True, exist_ok=True)
@@ -45,11 +55,16 @@ def demo(
         f"{len(KINDS)} kinds of graphs in {len(SIZES)} sizes, embedded by their structure alone. "
         "Graphs of one kind should be near each other, whatever their size."
     )
+    prepare("encoders", "attention", "alignment")  # at once is faster
     with progress("Embedding", 1, "collection", True, patience=2.0) as advance:
         found = compare_kinds()
         advance(1)
     console.print(_neighbor_table(found))
-    console.print(_cluster_table(found))
+    members = [
+        " and ".join(f"{count} {kind}" for kind, count in own.classes.items())
+        for own in found.clusters
+    ]
+    console.print(f"clusters: {', '.join(members)}")
     console.print("[bold]2. Which node corresponds to which?[/]")
     console.print(
         "Two rings joined by an edge, against a copy with shuffled nodes: the more the labels say, "
@@ -70,11 +85,13 @@ def demo(
 
 def make_kinds() -> list[Graph]:
     """Return graphs of several kinds in several sizes, named after both."""
-    from ddgk.io import FAMILIES
+    import networkx
+
+    from ddgk.graphs import from_networkx
 
     return [
-        FAMILIES[kind](size, seed=seed).replace(name=f"{kind}-{size}")
-        for kind in KINDS
+        from_networkx(make(networkx, size, seed), name=f"{kind}-{size}")
+        for kind, make in KINDS.items()
         for seed, size in enumerate(SIZES)
     ]
 
@@ -91,28 +108,41 @@ def compare_kinds(**changes: Any) -> Comparison:
 
 
 def align_copies() -> dict[str, Alignment]:
-    """Align barbells and the karate club with shuffled copies of themselves."""
+    """Align two joined rings and the karate club with shuffled copies of themselves."""
     import numpy as np
 
     from ddgk.alignment import align
-    from ddgk.io import barbell, karate_club, mutate
+    from ddgk.graphs import Graph
+    from ddgk.io import karate_club
 
-    club = karate_club().replace(node_labels=None, edge_labels=None)
-    fewer = mutate(club, N_REWIRED, p_add=0.0, seed=1)
+    ring = [(i, (i + 1) % 5) for i in range(5)]
+    rings = Graph(10, [*ring, *((u + 5, v + 5) for u, v in ring), (0, 5)])
+    labelled = rings.replace(node_labels=[0] * 5 + [1] * 5)
+    numbered = labelled.replace(edge_labels=range(rings.n_edges))
+    club = karate_club()
     copies = {
-        "rings, no labels": (barbell(), barbell()),
-        "rings, node labels": (barbell(node_labels=True), barbell(node_labels=True)),
-        "rings, node and edge labels": (
-            barbell(node_labels=True, edge_labels=True),
-            barbell(node_labels=True, edge_labels=True),
-        ),
-        "karate club, rewired": (club, mutate(fewer, N_REWIRED, p_add=1.0, seed=2)),
+        "rings, no labels": (rings, rings),
+        "rings, node labels": (labelled, labelled),
+        "rings, node and edge labels": (numbered, numbered),
+        "karate club, rewired": (club, _rewired(club)),
     }
     found = {}
     for name, (graph, copy) in copies.items():
         shuffled = copy.permuted(np.random.default_rng(1).permutation(copy.n_nodes))
         found[name] = align(graph, shuffled, random_state=0, n_jobs=-1)
     return found
+
+
+def _rewired(graph: Graph) -> Graph:
+    """Return a graph with some of its edges moved to other pairs of nodes, at random."""
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    joined = np.zeros((graph.n_nodes, graph.n_nodes), dtype=bool)
+    joined[tuple(graph.edges.T)] = True
+    free = np.argwhere(~joined & np.triu(np.ones_like(joined), k=1))
+    kept = rng.permutation(graph.edges)[N_REWIRED:]
+    return graph.replace(edges=np.concatenate([kept, rng.permutation(free)[:N_REWIRED]]))
 
 
 def draw_figures(pairs: dict[str, Alignment], found: Comparison, folder: Path) -> list[Path]:
@@ -132,7 +162,7 @@ def draw_figures(pairs: dict[str, Alignment], found: Comparison, folder: Path) -
         found.names,
         kinds,
         tree=found.tree,
-        linkage=found.linkage,
+        linkage="ward",
         title="Six kinds of graphs, clustered by structure alone",
         path=paths[0],
     )
@@ -145,24 +175,10 @@ def draw_figures(pairs: dict[str, Alignment], found: Comparison, folder: Path) -
 def _neighbor_table(found: Comparison) -> Any:
     from rich.table import Table
 
-    table = Table(title="nearest graphs", title_justify="left")
-    table.add_column("graph")
-    table.add_column("nearest, with distance")
+    table = Table("graph", "nearest, with distance")
     for place in range(0, len(found.names), len(SIZES)):
         near = ", ".join(f"{name} {apart:.3f}" for name, apart in found.nearest(place))
         table.add_row(found.names[place], near)
-    return table
-
-
-def _cluster_table(found: Comparison) -> Any:
-    from rich.table import Table
-
-    table = Table(title="clusters", title_justify="left")
-    table.add_column("cluster", justify="right")
-    table.add_column("graphs")
-    for own in found.clusters:
-        members = ", ".join(f"{count} {kind}" for kind, count in own.classes.items())
-        table.add_row(str(own.label), members)
     return table
 
 

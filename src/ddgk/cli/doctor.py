@@ -26,7 +26,7 @@ EXTRAS = {
     "cluster": (("distributed",), "runs on a Dask cluster"),
     "cloud": (("fsspec",), "runs in a bucket"),
 }
-KERNEL = re.compile(r"^@(compiled|entrance|numba\.njit)\b", re.MULTILINE)
+KERNEL = re.compile(r"^@(compiled|lean|numba\.njit)\b", re.MULTILINE)
 VARIABLES = ("DDGK_DATA", "DDGK_CACHE", "DDGK_MIRROR", "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")
 
 
@@ -92,10 +92,12 @@ def _version(package: str) -> str | None:
 
 def _compiled() -> list[tuple[str, str]]:
     """Return how many kernels are on disk, by module; the others compile at their first use."""
+    from ddgk.compiling import is_stored
+
     rows, folders = [], set()
     for name in _modules():
         kernels = _kernels(name)
-        stored = [kernel for kernel in kernels if _is_stored(kernel)]
+        stored = [kernel for kernel in kernels if is_stored(kernel)]
         folders |= {str(kernel.stats.cache_path) for kernel in kernels}
         if kernels:
             rows.append((name, f"{len(stored)} of {len(kernels)} stored"))
@@ -121,11 +123,6 @@ def _is_cached(kernel: Any, module: str) -> bool:
     """Return whether something is a kernel of a module that Numba keeps on disk."""
     cached = getattr(getattr(kernel, "_cache", None), "cache_path", None)
     return cached is not None and getattr(kernel, "__module__", "") == module
-
-
-def _is_stored(kernel: Any) -> bool:
-    name = f"{kernel.__module__.rsplit('.', 1)[-1]}.{kernel.__name__}-*.nbi"
-    return any(Path(kernel.stats.cache_path).glob(name))
 
 
 def _data() -> list[tuple[str, str]]:

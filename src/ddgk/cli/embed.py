@@ -15,16 +15,15 @@ import typer
 from ddgk.cli import options
 from ddgk.cli.commands import elapsed
 from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
-from ddgk.cli.options import LONG, MODEL, RUNNING, choice
+from ddgk.cli.options import LONG, MODEL, RUNNING, choice, option
 from ddgk.cli.outputs import TABLES, Table, check_output, write_table
 from ddgk.errors import shown
 
 if TYPE_CHECKING:
     from ddgk.estimator import DDGK
-    from ddgk.graphs import Graph
 
 
-N_SOURCES, N_FEATURES = 16, 1024
+N_SOURCES, N_FEATURES = 8, 1024
 SHAPING = ("sources", "features", "preset", "settings", "seed")  # options that shape a new model
 
 
@@ -35,24 +34,18 @@ def embed(
     given: InputOptions,
     out: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "FILE",
+            f"The file to write: {', '.join(TABLES)}. Not needed with --run.",
             "-o",
             "--out",
-            metavar="FILE",
-            help=f"The file to write: {', '.join(TABLES)}. Not needed with --run.",
         ),
     ] = None,
     sources: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=1, help="How many graphs become sources.", show_default=str(N_SOURCES)
-        ),
+        int | None, option("N", "How many graphs become sources.", default=str(N_SOURCES), min=1)
     ] = None,
     features: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N", min=0, help="Columns at most; 0: all.", show_default=str(N_FEATURES)
-        ),
+        int | None, option("N", "Columns at most; 0: all.", default=str(N_FEATURES), min=0)
     ] = None,
     preset: Annotated[
         str | None,
@@ -65,19 +58,18 @@ def embed(
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Change a field of the configuration; `ddgk config` explains all. May be given "
+        option(
+            "NAME=VALUE",
+            "Change a field of the configuration; `ddgk config` explains all. May be given "
             "several times.",
+            "--set",
         ),
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     model: options.Model = None,
     save_model: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Write the fitted model.", rich_help_panel=MODEL),
+        Path | None, option("FILE", "Write the fitted model.", panel=MODEL)
     ] = None,
     unseen_labels: Annotated[
         str | None,
@@ -89,15 +81,7 @@ def embed(
         ),
     ] = None,
     seed: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            min=0,
-            max=2**32 - 1,
-            help="Seed of every random draw.",
-            show_default="0",
-            rich_help_panel=MODEL,
-        ),
+        int | None, option("N", "Seed of every random draw.", default="0", **options.SEED)
     ] = None,
     jobs: options.Jobs = -1,
     engine: Annotated[
@@ -110,40 +94,37 @@ def embed(
         ),
     ] = "auto",
     device: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME", help="cpu, or a device of torch such as cuda.", rich_help_panel=RUNNING
-        ),
+        str, option("NAME", "cpu, or a device of torch such as cuda.", panel=RUNNING)
     ] = "cpu",
     max_memory: Annotated[
         str | None,
-        typer.Option(
-            metavar="AMOUNT",
-            help="Memory of each thread or worker, such as 500MB.",
-            show_default="1GB",
-            rich_help_panel=RUNNING,
+        option(
+            "AMOUNT",
+            "Memory of each thread or worker, such as 500MB.",
+            default="1GB",
+            panel=RUNNING,
         ),
     ] = None,
     formulas: Annotated[
         bool,
-        typer.Option(
+        option(
+            None,
+            "In .csv, keep names that a spreadsheet would compute (=1+1) as they are.",
             "--formulas",
-            help="In .csv, keep names that a spreadsheet would compute (=1+1) as they are.",
-            rich_help_panel=RUNNING,
+            panel=RUNNING,
         ),
     ] = False,
     run: Annotated[
         str | None,
-        typer.Option(
-            metavar="DIR",
-            help="Keep finished rows in this folder, or at an address such as s3://bucket/run; the "
+        option(
+            "DIR",
+            "Keep finished rows in this folder, or at an address such as s3://bucket/run; the "
             "same command continues after an interruption.",
-            rich_help_panel=LONG,
+            panel=LONG,
         ),
     ] = None,
     add: Annotated[
-        bool,
-        typer.Option("--add", help="Add these graphs to a run that exists.", rich_help_panel=LONG),
+        bool, option(None, "Add these graphs to a run that exists.", "--add", panel=LONG)
     ] = False,
     if_busy: Annotated[
         str | None,
@@ -156,10 +137,10 @@ def embed(
     ] = None,
     cluster: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Compute on the Dask cluster of this scheduler, such as tcp://scheduler:8786.",
-            rich_help_panel=LONG,
+        option(
+            "ADDRESS",
+            "Compute on the Dask cluster of this scheduler, such as tcp://scheduler:8786.",
+            panel=LONG,
         ),
     ] = None,
 ) -> None:
@@ -205,7 +186,7 @@ def embed(
         found = read_graphs(graphs, **given.keywords(), quiet=quiet)
         busy = if_busy or "wait"
         if saved is None:
-            fit_model(estimator, found.graphs, run=run, if_busy=busy, quiet=quiet)
+            estimator.fit(found.graphs, run=run, if_busy=busy)
         values = (
             estimator.transform(found.graphs)
             if run is None
@@ -225,23 +206,6 @@ def embed(
             f"{shown(str(run if out is None else out))}: {len(names):,} graphs x "
             f"{len(columns):,} columns{kept}, in {elapsed(ctx):.1f} s"
         )
-
-
-def fit_model(
-    estimator: DDGK,
-    graphs: list[Graph],
-    *,
-    quiet: bool,
-    run: str | None = None,
-    if_busy: str = "wait",
-) -> DDGK:
-    """Fit a model, and show that it is being done where that takes more than two seconds."""
-    from ddgk.embedding import progress
-
-    with progress("Fitting", 1, "model", not quiet, patience=2.0) as advance:
-        estimator.fit(graphs, run=run, if_busy=if_busy)
-        advance(1)
-    return estimator
 
 
 def load_estimator(path: Path | str, **execution: Any) -> DDGK:

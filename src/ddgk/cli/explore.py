@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import math
 import secrets
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,7 +16,10 @@ from ddgk.cli.commands import elapsed
 from ddgk.cli.compare import fitted_model
 from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
 from ddgk.cli.outputs import check_output
-from ddgk.errors import MissingExtraError, shown
+from ddgk.errors import DatasetError, MissingExtraError, shown
+
+MAX_WORKERS = 4  # processes that embed and align for the server
+MAX_TEXTS = 50  # different texts of a column; with more, it says nothing on a map
 
 
 @takes_graphs
@@ -50,6 +55,14 @@ def explore(
             envvar="DDGK_TOKEN",
             metavar="TOKEN",
             help="Token that requests must carry; 'new' makes one.",
+            show_default=False,
+        ),
+    ] = None,
+    values: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Colour by the columns of this .csv file, which has a row for every graph.",
             show_default=False,
         ),
     ] = None,
@@ -90,25 +103,24 @@ def explore(
             raise MissingExtraError(
                 "serving needs starlette and uvicorn: pip install 'ddgk[explore]'"
             )
-    from ddgk.embedding import progress
+    from ddgk.comparison import compare
     from ddgk.explorer.atlas import make_atlas
     from ddgk.explorer.page import write_page
 
     dataset = read_graphs(graphs, **given.keywords(), quiet=quiet)
+    attributes = None if values is None else _read_values(values, len(dataset.graphs))
     fitted = fitted_model(model, dataset.graphs, seed=seed, jobs=jobs, quiet=quiet)
-    with progress("Mapping", len(dataset.graphs), "graphs", not quiet, patience=2.0) as advance:
-        atlas = make_atlas(
-            dataset.graphs,
-            title=dataset.name or graphs,
-            model=fitted,
-            classes=None if dataset.classes is None else dataset.classes.tolist(),
-            projection=projection,
-            random_state=seed,
-            n_jobs=jobs,
-        )
-        advance(len(dataset.graphs))
+    classes = None if dataset.classes is None else dataset.classes.tolist()
+    found = compare(dataset.graphs, model=fitted, classes=classes, random_state=seed, n_jobs=jobs)
+    atlas = make_atlas(
+        found,
+        title=dataset.name or graphs,
+        attributes=attributes,
+        projection=projection,
+        random_state=seed,
+    )
     if out is not None:
-        write_page(atlas, out, n_aligned=aligned)
+        write_page(atlas, out, n_aligned=aligned, n_jobs=jobs)
         if not quiet:
             typer.echo(
                 f"wrote {shown(str(out))}: {len(atlas.graphs):,} graphs, "
@@ -120,4 +132,26 @@ def explore(
         if not quiet:
             suffix = f"?token={token}" if token else ""
             typer.echo(f"serving http://{host}:{port}/{suffix} (Ctrl-C ends it)")
-        run(atlas, host=host, port=port, token=token)
+        run(atlas, host=host, port=port, token=token, n_workers=min(jobs, MAX_WORKERS))
+
+
+def _read_values(path: Path, n_graphs: int) -> dict[str, list[Any]]:
+    """Read what graphs are coloured by: numbers where a column has nothing else, or text."""
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        try:
+            header, *rows = [row for row in csv.reader(file) if row]
+        except (ValueError, csv.Error) as error:
+            raise DatasetError(f"{shown(str(path))} is not a table with a header") from error
+    if len(rows) != n_graphs or any(len(row) != len(header) for row in rows):
+        raise DatasetError(
+            f"{shown(str(path))} needs {n_graphs:,} rows of {len(header)} values below its header, "
+            f"as many as there are graphs; it has {len(rows):,}"
+        )
+    found: dict[str, list[Any]] = {}
+    for name, column in zip(header, zip(*rows, strict=True), strict=True):
+        try:
+            found[name] = [float(value) if value.strip() else math.nan for value in column]
+        except ValueError:
+            if len(set(column)) <= MAX_TEXTS:
+                found[name] = list(column)
+    return found

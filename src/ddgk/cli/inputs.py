@@ -1,4 +1,4 @@
-"""Where commands read graphs: the options for it, and errors in the command line's words."""
+"""Where commands read graphs, and the options for it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,13 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ddgk.cli.options import CHOICES, choice
-from ddgk.errors import DatasetError, InputError, LabelError, message, shown
+from ddgk.cli.options import CHOICES, choice, option
+from ddgk.errors import DatasetError, LabelError, shown
 
 if TYPE_CHECKING:
     from ddgk.graphs import Graph, Policies
@@ -24,6 +22,14 @@ if TYPE_CHECKING:
 NUMBERED = re.compile(r"(?P<source>.+):(?P<position>[0-9]{1,9})")
 PANEL = "Graph input"
 
+# Options that name parts of a file, and those that are fields of `Policies`.
+KEYS = {
+    "node_labels": ("KEY", "The key of node labels in .gml, .graphml, .gexf and .json files."),
+    "edge_labels": ("KEY", "The key of edge labels in those files, or a table's column."),
+    "edges": ("FROM,TO", "The two columns of an edge list."),
+    "arcs": ("FROM,TO", "The two columns of a directed edge list."),
+    "smiles": ("COLUMN", "The column of SMILES in a table."),
+}
 HELP = {
     "directed": "Directed graphs.",
     "self_loops": "Edges from a node to itself.",
@@ -37,43 +43,30 @@ HELP = {
 }
 
 
-@dataclass(frozen=True)
 class InputOptions:
     """The options of a command that say how graphs are read; None where one was not given."""
 
-    node_labels: str | None = None
-    edge_labels: str | None = None
-    edges: str | None = None
-    arcs: str | None = None
-    smiles: str | None = None
-    directed: str | None = None
-    self_loops: str | None = None
-    parallel_edges: str | None = None
-    weights: str | None = None
-    negative_weights: str | None = None
-    threshold: float | None = None
-    missing: str | None = None
-    empty: str | None = None
-    hydrogens: str | None = None
-    invalid_smiles: str | None = None
+    def __init__(self, **given: Any) -> None:
+        self.given = {name: value for name, value in given.items() if value is not None}
 
     @property
     def policies(self) -> Policies | None:
         """The policies that were asked for, or None for the defaults of each reader."""
-        return _chosen_policies(**{name: getattr(self, name) for name in (*HELP, "threshold")})
+        from ddgk.graphs import Policies
+
+        asked = {name: value for name, value in self.given.items() if name not in KEYS}
+        if "threshold" in asked:
+            asked.setdefault("negative_weights", "threshold")
+        return Policies(**asked) if asked else None
 
     def keywords(self) -> dict[str, Any]:
         """Return the arguments of `read_graphs`."""
-        keys = ("node_labels", "edge_labels", "edges", "arcs", "smiles")
-        given = asdict(self)
-        return {key: given[key] for key in keys} | {"policies": self.policies}
+        keys = {name: value for name, value in self.given.items() if name in KEYS}
+        return keys | {"policies": self.policies}
 
 
 def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options of `InputOptions`, and pass them as its argument `given`.
-
-    Errors of the command about graphs and files name the options of the command line.
-    """
+    """Give a command the options of `InputOptions`, and pass them as its argument `given`."""
     signature = inspect.signature(command, eval_str=True)
     own = [item for item in signature.parameters.values() if item.name != "given"]
     added = [
@@ -84,8 +77,7 @@ def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def wrapped(**arguments: Any) -> Any:
         given = InputOptions(**{item.name: arguments.pop(item.name) for item in added})
-        with command_line_words():
-            return command(**arguments, given=given)
+        return command(**arguments, given=given)
 
     keywords = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in own]
     wrapped.__signature__ = signature.replace(parameters=[*keywords, *added])  # type: ignore[attr-defined]
@@ -93,55 +85,17 @@ def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
     return wrapped
 
 
-@contextmanager
-def command_line_words() -> Iterator[None]:
-    """Raise errors about graphs and files with the command line's fix: `--weights ignore`."""
-    try:
-        yield
-    except InputError as error:
-        raise type(error)(message(error, command_line=True)) from None
-
-
-def _chosen_policies(**given: Any) -> Policies | None:
-    """Return the policies that were asked for, or None for the defaults of each reader."""
-    from ddgk.graphs import Policies
-
-    asked = {name: value for name, value in given.items() if value is not None}
-    if "threshold" in asked:
-        asked.setdefault("negative_weights", "threshold")
-    return Policies(**asked) if asked else None
-
-
-def read_graphs(
-    source: str,
-    *,
-    node_labels: str | None = None,
-    edge_labels: str | None = None,
-    edges: str | None = None,
-    arcs: str | None = None,
-    smiles: str | None = None,
-    policies: Policies | None = None,
-    quiet: bool = False,
-) -> Dataset:
+def read_graphs(source: str, *, quiet: bool = False, **how: Any) -> Dataset:
     """Read everything that a name, file, folder, pattern or NAME:INDEX stands for.
 
-    What was skipped is written to stderr, unless `quiet`.
+    how: as for `ddgk.io.read`. What was skipped is written to stderr, unless `quiet`.
     """
     from ddgk.io import Dataset, read
 
-    keys = {
-        "node_labels": node_labels,
-        "edge_labels": edge_labels,
-        "edges": edges,
-        "arcs": arcs,
-        "smiles": smiles,
-    }
-    given: dict[str, Any] = {name: key for name, key in keys.items() if key is not None}
     numbered = None if os.path.exists(source) else NUMBERED.fullmatch(source)
     if numbered is not None:
         source = numbered["source"]
-    with command_line_words():
-        found = read(source, policies=policies, **given)
+    found = read(source, **how)
     for line in [] if quiet else found.report.lines():
         typer.echo(line, err=True)
     if numbered is None:
@@ -179,25 +133,12 @@ def read_groups(kind: str, target: Graph, source: Graph) -> tuple[Any, Any]:
 
 def _options() -> dict[str, Any]:
     """Return the annotated type of every option, by parameter."""
-    keys = {
-        "node_labels": ("KEY", "The key of node labels in .gml, .graphml, .gexf and .json files."),
-        "edge_labels": ("KEY", "The key of edge labels in those files, or a table's column."),
-        "edges": ("FROM,TO", "The two columns of an edge list."),
-        "arcs": ("FROM,TO", "The two columns of a directed edge list."),
-        "smiles": ("COLUMN", "The column of SMILES in a table."),
-    }
     found: dict[str, Any] = {
-        name: Annotated[str | None, typer.Option(metavar=metavar, help=text, rich_help_panel=PANEL)]
-        for name, (metavar, text) in keys.items()
+        name: Annotated[str | None, option(metavar, text, panel=PANEL)]
+        for name, (metavar, text) in KEYS.items()
     }
     for name, text in HELP.items():
-        found[name] = Annotated[
-            str | None, choice(name, text, default=CHOICES[name][0], panel=PANEL)
-        ]
-    found["threshold"] = Annotated[
-        float | None,
-        typer.Option(
-            metavar="X", min=0.0, help="Keep edges with a weight above this.", rich_help_panel=PANEL
-        ),
-    ]
-    return found
+        stated = choice(name, text, default=CHOICES[name][0], panel=PANEL)
+        found[name] = Annotated[str | None, stated]
+    threshold = option("X", "Keep edges with a weight above this.", min=0.0, panel=PANEL)
+    return found | {"threshold": Annotated[float | None, threshold]}

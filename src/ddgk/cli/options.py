@@ -42,6 +42,21 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 
 
+def option(
+    metavar: str | None,
+    text: str,
+    *names: str,
+    default: str | None = None,
+    panel: str | None = None,
+    **how: Any,
+) -> Any:
+    """Return an option; metavar: what its value is called; default: what holds without it."""
+    stated = how.pop("show_default", True if default is None else default)
+    return typer.Option(
+        *names, metavar=metavar, help=text, show_default=stated, rich_help_panel=panel, **how
+    )
+
+
 def choice(name: str, text: str, *, default: str | None = None, panel: str | None = None) -> Any:
     """Return an option that takes one of a few words; default: what holds without it."""
     allowed = CHOICES[name]
@@ -51,13 +66,13 @@ def choice(name: str, text: str, *, default: str | None = None, panel: str | Non
             raise typer.BadParameter(f"must be one of {', '.join(allowed)}, not {value!r}")
         return value
 
-    return typer.Option(
-        metavar="|".join(allowed),
-        help=text,
+    return option(
+        "|".join(allowed),
+        text,
         callback=check,
         autocompletion=lambda incomplete: [w for w in allowed if w.startswith(incomplete)],
         show_default=False if default is None else default,
-        rich_help_panel=panel,
+        panel=panel,
     )
 
 
@@ -130,33 +145,21 @@ GRAPHS = (
     "one graph of many as in MUTAG:3."
 )
 Graphs = Annotated[str, typer.Argument(metavar="GRAPHS", help=GRAPHS)]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite files that exist.")]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print nothing but warnings and errors.")
-]
+Force = Annotated[bool, option(None, "Overwrite files that exist.", "--force")]
+Quiet = Annotated[bool, option(None, "Print nothing but warnings and errors.", "--quiet", "-q")]
 Jobs = Annotated[
     int,
-    typer.Option(
+    option(
+        "N",
+        "Threads; -1 for all cores. Results do not depend on it.",
         "--jobs",
         "-j",
-        metavar="N",
         callback=_threads,
-        show_default="all cores",
-        help="Threads; -1 for all cores. Results do not depend on it.",
-        rich_help_panel=RUNNING,
+        default="all cores",
+        panel=RUNNING,
     ),
 ]
-Seed = Annotated[
-    int,
-    typer.Option(
-        metavar="N", min=0, max=2**32 - 1, help="Seed of every random draw.", rich_help_panel=MODEL
-    ),
-]
-Model = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Use a model that `ddgk embed --save-model` wrote, in place of fitting one.",
-        rich_help_panel=MODEL,
-    ),
-]
+SEED = {"min": 0, "max": 2**32 - 1, "panel": MODEL}
+Seed = Annotated[int, option("N", "Seed of every random draw.", **SEED)]
+SAVED = "Use a model that `ddgk embed --save-model` wrote, in place of fitting one."
+Model = Annotated[Path | None, option("FILE", SAVED, panel=MODEL)]

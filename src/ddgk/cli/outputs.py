@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -25,8 +24,6 @@ if TYPE_CHECKING:
 
 
 LONGEST_NAME = 1000  # characters, in .npz
-FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
-NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?(e[+-]?[0-9]+)?", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -120,35 +117,6 @@ def write_table(path: Path, table: Table, *, force: bool = True, formulas: bool 
             scratch.unlink(missing_ok=True)
 
 
-def csv_field(value: object, formulas: bool = False) -> str:
-    r"""Return a value as a field of a .csv file: text in quotes, and never a formula.
-
-    >>> print(csv_field("a, b"), csv_field("=1+1"), csv_field("=1+1", formulas=True))
-    "a, b" "'=1+1" "=1+1"
-    >>> print(csv_field("-12.5"), csv_field(0.1), csv_field(3), csv_field(None))
-    "-12.5" 0.1 3
-    """
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        return str(value)
-    text = writable(value)
-    if not formulas and text.startswith(FORMULAS) and not NUMBER.fullmatch(text):
-        text = f"'{text}"
-    return '"' + text.replace('"', '""') + '"'
-
-
-def rows_as_csv(rows: Iterable[Iterable[Any]], formulas: bool = False) -> bytes:
-    """Return rows as text; numbers are written so that they read back to the same bits."""
-    lines = (",".join(csv_field(value, formulas) for value in row) for row in rows)
-    return "".join(f"{line}\n" for line in lines).encode()
-
-
-def writable(text: str) -> str:
-    """Return text that every file can hold: halves of characters are written as escapes."""
-    return text.encode("utf-8", "backslashreplace").decode()
-
-
 def _write_npy(table: Table, file: IO[bytes]) -> None:
     import numpy as np
 
@@ -162,6 +130,8 @@ def _write_npy(table: Table, file: IO[bytes]) -> None:
 
 def _write_npz(table: Table, file: IO[bytes]) -> None:
     import numpy as np
+
+    from ddgk.plain import writable
 
     # numpy gives every name the space of the longest.
     texts = {"names": table.names, "columns": table.columns}
@@ -190,7 +160,9 @@ def _shortened(text: str) -> str:
 
 
 def _write_csv(table: Table, file: IO[bytes], formulas: bool = False) -> None:
-    file.write(rows_as_csv([table.heading()], formulas))
+    from ddgk.plain import csv_bytes, csv_field
+
+    file.write(csv_bytes([table.heading()], formulas=formulas))
     for before, block in table.named_blocks():
         # numpy writes the shortest text that reads back to the same number.
         for *known, numbers in zip(*before, block.astype(str).tolist(), strict=True):
@@ -201,6 +173,8 @@ def _write_csv(table: Table, file: IO[bytes], formulas: bool = False) -> None:
 def _write_parquet(table: Table, file: IO[bytes]) -> None:
     import pyarrow
     import pyarrow.parquet
+
+    from ddgk.plain import writable
 
     heading, writer = list(map(writable, table.heading())), None
     for (names, *classes), block in table.named_blocks():

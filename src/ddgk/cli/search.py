@@ -11,6 +11,7 @@ from ddgk.cli import options
 from ddgk.cli.commands import Command, Commands, elapsed
 from ddgk.cli.compare import fitted_model
 from ddgk.cli.inputs import InputOptions, read_graph, read_graphs, takes_graphs
+from ddgk.cli.options import option
 from ddgk.cli.outputs import check_output
 from ddgk.errors import shown
 
@@ -28,7 +29,7 @@ def build(
     ctx: typer.Context,
     graphs: options.Graphs,
     given: InputOptions,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="The index to write.")],
+    out: Annotated[Path, option("FILE", "The index to write.", "-o", "--out")],
     force: options.Force = False,
     quiet: options.Quiet = False,
     model: options.Model = None,
@@ -64,26 +65,17 @@ def query(
             metavar="GRAPH", help="A file with one graph, or one of many, as in MUTAG:3."
         ),
     ],
-    k: Annotated[
-        int, typer.Option("-k", metavar="N", min=1, help="How many graphs to return.")
-    ] = 10,
+    k: Annotated[int, option("N", "How many graphs to return.", "-k", min=1)] = 10,
     within: Annotated[
         float | None,
-        typer.Option(
-            metavar="DISTANCE", min=0, help="Return all graphs at most this far away in place of k."
-        ),
+        option("DISTANCE", "Return all graphs at most this far away in place of k.", min=0),
     ] = None,
     rerank: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            min=0,
-            help="Align with this many of the nearest, and sort by what is shared.",
-        ),
+        option("N", "Align with this many of the nearest, and sort by what is shared.", min=0),
     ] = 0,
     out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Write the hits to a .csv file too."),
+        Path | None, option("FILE", "Write the hits to a .csv file too.", "-o", "--out")
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -97,6 +89,7 @@ def query(
         check_output(out, (".csv",), force=force)
     from ddgk.plain import csv_bytes, visible
     from ddgk.search import GraphIndex
+    from ddgk.similarity import match_lines
 
     wanted = read_graph(graph, **given.keywords(), quiet=quiet)
     opened = GraphIndex.load(index)
@@ -107,8 +100,7 @@ def query(
         from ddgk.store.files import write_atomically
 
         rows = [
-            (rank + 1, hit.id, hit.name, hit.distance, hit.match.similarity if hit.match else None)
-            for rank, hit in enumerate(hits)
+            (rank, hit.id, hit.name, hit.distance, hit.shared) for rank, hit in enumerate(hits, 1)
         ]
         heading = ("rank", "id", "name", "distance", "shared_part")
         write_atomically(out, csv_bytes([heading, *rows]))
@@ -119,9 +111,10 @@ def query(
     from rich.text import Text
 
     table = Table()
-    for title in ("rank", "graph", "distance", "why"):
+    for title in ("rank", "graph", "distance", *(["why"] if rerank else [])):
         table.add_column(title, justify="left" if title in ("graph", "why") else "right")
-    for rank, hit in enumerate(hits):
-        why = "\n".join(hit.match.lines) if hit.match else ""
-        table.add_row(str(rank + 1), Text(visible(hit.name, 48)), f"{hit.distance:.4g}", Text(why))
+    for rank, hit in enumerate(hits, 1):
+        why = "\n".join(match_lines(hit.alignment)) if hit.alignment else ""
+        row = (str(rank), Text(visible(hit.name, 48)), f"{hit.distance:.4g}", Text(why))
+        table.add_row(*row[: len(table.columns)])
     Console(highlight=False, markup=False).print(table)

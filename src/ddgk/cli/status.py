@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ddgk.cli.commands import FAILED
+from ddgk.cli.options import option
 
 if TYPE_CHECKING:
     from ddgk.store.run import Damage, Run
@@ -17,14 +18,15 @@ def status(
         str, typer.Argument(metavar="DIR", help="A run folder, or its address in a bucket.")
     ],
     verify: Annotated[
-        bool, typer.Option("--verify", help="Read everything and check it against its checksums.")
+        bool, option(None, "Read everything and check it against its checksums.", "--verify")
     ] = False,
     repair: Annotated[
         bool,
-        typer.Option(
+        option(
+            None,
+            "Verify, and remove what is damaged and can be made again by running the command that "
+            "began the run.",
             "--repair",
-            help="Verify, and remove what is damaged and can be made again by running the command "
-            "that began the run.",
         ),
     ] = False,
 ) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from ddgk.embedding.embedder import Embedder
-from ddgk.embedding.memory import embed_graphs
 from ddgk.embedding.progress import progress
 from ddgk.embedding.runs import RunStopped, embed_into, stored_settings, train_into
+from ddgk.embedding.tiles import Embedder, embed_graphs
 
 __all__ = [
     "Embedder",

@@ -11,6 +11,11 @@ from typing import Any
 Advance = Callable[..., None]
 
 LINE_EVERY = 5.0  # seconds
+PATIENCE = 2.0  # seconds of a call before its progress is shown
+
+
+def ignore_progress(*_: float) -> None:
+    """Show nothing."""
 
 
 def tell(text: str) -> None:
@@ -59,7 +64,7 @@ def progress(
     ...     advance(1)
     """
     if not verbose:
-        yield lambda *_: None
+        yield ignore_progress
         return
     from rich.console import Console
 

@@ -15,22 +15,40 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any, TypeVar
 
 from ddgk.embedding.checks import IF_BUSY, check_choice, check_n_jobs, parse_memory
-from ddgk.embedding.embedder import Embedder
 from ddgk.embedding.progress import progress, tell
-from ddgk.embedding.targets import place_targets, with_model
-from ddgk.embedding.tiles import Report, Workplace, attempt_elsewhere
-from ddgk.embedding.workers import RETRIES, connected, in_threads, on_dask
+from ddgk.embedding.targets import place_targets
+from ddgk.embedding.tiles import Embedder, in_threads
+from ddgk.embedding.workers import (
+    RETRIES,
+    Report,
+    Workplace,
+    attempt_elsewhere,
+    connected,
+    on_dask,
+)
 from ddgk.errors import BusyError, ClusterError, ModelFileError, RunError, TileError, shown
 from ddgk.graphs.graph import Graph
-from ddgk.store.files import TEMPORARY, Folder, LocalFolder, open_folder
-from ddgk.store.locks import NAME as LOCK
-from ddgk.store.locks import PLANNING, WHOLE_RUN, Locks
-from ddgk.store.manifest import NAME as MANIFEST
-from ddgk.store.manifest import Manifest, read_manifest
-from ddgk.store.models import KIND as MODEL_KIND
-from ddgk.store.models import MODEL, MOST_BYTES, model_from
+from ddgk.store.files import (
+    LOCK,
+    PLANNING,
+    TEMPORARY,
+    WHOLE_RUN,
+    Folder,
+    LocalFolder,
+    Locks,
+    open_folder,
+)
+from ddgk.store.manifest import MANIFEST, Manifest, read_manifest
 from ddgk.store.run import LOG, ROWS, Run
-from ddgk.store.sealed import pack, seal_json, unseal_json
+from ddgk.store.sealed import (
+    MODEL,
+    MODEL_KIND,
+    MOST_BYTES,
+    model_from,
+    pack,
+    seal_json,
+    unseal_json,
+)
 
 SETTINGS = "settings.json"  # what a model in the folder is, or is going to be, trained with
 MOST_FAILURES = 5  # tiles that fail for good before the others are not tried
@@ -191,10 +209,10 @@ def _begun(folder: Folder, embedder: Embedder) -> tuple[Manifest, Run | None]:
             columns=tuple(map(str, embedder.columns)),
             model="",
         )
-        return with_model(manifest, _write_model(folder, None, embedder)), None
+        return manifest.with_model(_write_model(folder, None, embedder)), None
     _refuse_other_embedder(folder, manifest, embedder)
     if not folder.has(MODEL):
-        manifest = with_model(manifest, _write_model(folder, manifest, embedder))
+        manifest = manifest.with_model(_write_model(folder, manifest, embedder))
     existing = Run(folder, manifest)
     existing.model_content()
     return manifest, existing
@@ -206,7 +224,7 @@ def _write_model(folder: Folder, manifest: Manifest | None, embedder: Embedder) 
     content = pack(MODEL_KIND, tensors, metadata)
     folder.write(MODEL, content)
     if manifest is not None:
-        folder.write(MANIFEST, with_model(manifest, content).as_bytes())
+        folder.write(MANIFEST, manifest.with_model(content).as_bytes())
     return content
 
 

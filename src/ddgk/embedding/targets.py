@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from ddgk.embedding.embedder import Embedder
-from ddgk.embedding.plan import plan_tiles
+from ddgk.embedding.tiles import Embedder, plan_tiles
 from ddgk.errors import GraphError, RunError, shown
 from ddgk.graphs.graph import Graph, describe
 from ddgk.store.files import Folder
-from ddgk.store.manifest import NAME as MANIFEST
-from ddgk.store.manifest import Index, Manifest, TargetBatch, index_name
+from ddgk.store.manifest import MANIFEST, Index, Manifest, TargetBatch, index_name
 from ddgk.store.run import TARGETS, Run, file_name, pack_targets
 
 GRAPHS_AT_ONCE = 8192  # planned together
@@ -41,7 +38,6 @@ def place_targets(
     """
     known = {} if existing is None else _known_rows(existing)
     lost = {} if existing is None else _lost_tiles(existing)
-    n_tiles = 0 if existing is None else existing.n_tiles
     rows: list[int] = []
     before = manifest
     for batch in _batches(graphs):
@@ -51,9 +47,9 @@ def place_targets(
             raise RunError(_not_among(existing, batch[new[0]], len(rows) + new[0]))
         if existing is None or new:
             recorded = list(range(len(batch))) if existing is None else new
-            placing = _Placing(folder, manifest, embedder, known, n_tiles, max_memory)
-            manifest = placing.store(batch, digests, recorded, len(rows))
-            n_tiles = placing.n_tiles
+            manifest = _store_batch(
+                folder, manifest, embedder, known, batch, recorded, len(rows), max_memory
+            )
         if existing is not None and lost:
             _find_lost(existing, lost, batch, [known[digest] for digest in digests], len(rows))
         rows += [known[digest] for digest in digests]
@@ -88,56 +84,48 @@ def _known_rows(run: Run) -> dict[bytes, int]:
     }
 
 
-class _Placing:
-    """Writes the targets and the index of one batch."""
+def _store_batch(
+    folder: Folder,
+    manifest: Manifest,
+    embedder: Embedder,
+    known: dict[bytes, int],
+    batch: Sequence[Graph],
+    recorded: Sequence[int],
+    offset: int,
+    max_memory: int,
+) -> Manifest:
+    """Write targets and index of a batch; return the manifest with it, which is written last.
 
-    def __init__(
-        self,
-        folder: Folder,
-        manifest: Manifest,
-        embedder: Embedder,
-        known: dict[bytes, int],
-        n_tiles: int,
-        max_memory: int,
-    ) -> None:
-        self.folder, self.manifest, self.embedder = folder, manifest, embedder
-        self.known, self.n_tiles, self.max_memory = known, n_tiles, max_memory
-
-    def store(
-        self, batch: Sequence[Graph], digests: Sequence[bytes], recorded: list[int], offset: int
-    ) -> Manifest:
-        """Return the manifest with the batch, which the caller writes last."""
-        first_of: dict[bytes, int] = {}
-        for place in recorded:
-            if digests[place] not in self.known:
-                first_of.setdefault(digests[place], place)
-        places = list(first_of.values())
-        tiles = plan_tiles(self.embedder, [batch[place] for place in places], self.max_memory)
-        row = max(self.known.values(), default=-1) + 1
-        checksums = []
-        for tile in tiles:
-            members = [places[position] for position in tile.positions]
-            for place in members:
-                self.known[digests[place]] = row
-                row += 1
-            chosen, positions = [batch[p] for p in members], [offset + p for p in members]
-            content = pack_targets(self.manifest, self.n_tiles, chosen, positions)
-            self.folder.write(file_name(TARGETS, self.n_tiles), content)
-            checksums.append(hashlib.sha256(content).digest())
-            self.n_tiles += 1
-        index = Index(
-            np.frombuffer(b"".join(digests[p] for p in recorded), np.uint8).reshape(-1, 32),
-            np.asarray([self.known[digests[place]] for place in recorded], dtype=np.int64),
-            np.asarray([len(tile.positions) for tile in tiles], dtype=np.int64),
-            np.asarray([tile.cost for tile in tiles], dtype=np.float64),
-            np.frombuffer(b"".join(checksums), np.uint8).reshape(-1, 32),
-            [batch[place].name for place in recorded],
-        )
-        number = len(self.manifest.batches)
-        content = index.as_bytes(self.manifest, number)
-        self.folder.write(index_name(number), content)
-        sha256 = hashlib.sha256(content).hexdigest()
-        return self.manifest.with_batch(TargetBatch(len(recorded), len(tiles), sha256))
+    known: row of every target by content, added to. recorded: places in the batch that the index
+    lists. offset: the position of the first graph of the batch.
+    """
+    digests = {place: bytes.fromhex(batch[place].digest) for place in recorded}
+    first_of = {digests[place]: place for place in reversed(recorded)}
+    places = sorted(place for digest, place in first_of.items() if digest not in known)
+    tiles = plan_tiles(embedder, [batch[place] for place in places], max_memory)
+    row = max(known.values(), default=-1) + 1
+    checksums = []
+    for number, tile in enumerate(tiles, manifest.n_tiles):
+        members = [places[position] for position in tile.positions]
+        for place in members:
+            known[digests[place]] = row
+            row += 1
+        chosen, positions = [batch[place] for place in members], [offset + p for p in members]
+        content = pack_targets(manifest, number, chosen, positions)
+        folder.write(file_name(TARGETS, number), content)
+        checksums.append(hashlib.sha256(content).digest())
+    index = Index(
+        np.frombuffer(b"".join(digests.values()), np.uint8).reshape(-1, 32),
+        np.asarray([known[digest] for digest in digests.values()], dtype=np.int64),
+        np.asarray([len(tile.positions) for tile in tiles], dtype=np.int64),
+        np.asarray([tile.cost for tile in tiles], dtype=np.float64),
+        np.frombuffer(b"".join(checksums), np.uint8).reshape(-1, 32),
+        [batch[place].name for place in recorded],
+    )
+    content = index.as_bytes(manifest, len(manifest.batches))
+    folder.write(index_name(len(manifest.batches)), content)
+    sha256 = hashlib.sha256(content).hexdigest()
+    return manifest.with_batch(TargetBatch(len(recorded), len(tiles), sha256))
 
 
 Lost = dict[int, dict[int, tuple[Graph, int]]]
@@ -181,8 +169,3 @@ def _not_among(run: Run, graph: Graph, place: int) -> str:
         f"{run.manifest.n_graphs}. Name a new folder; or, to add to the run what it does not have, "
         "pass add=True (--add)"
     )
-
-
-def with_model(manifest: Manifest, content: bytes) -> Manifest:
-    """Return the manifest with the checksum of a model file."""
-    return replace(manifest, model=hashlib.sha256(content).hexdigest())

@@ -1,34 +1,168 @@
-"""The work of one tile: what every worker does, in memory, in a run, on a cluster."""
+"""Rows of graphs in memory: the plan of tiles, and the work of one.
+
+Graphs of similar cost are put together, a few seconds a tile, within memory. Runs in folders and on
+clusters take the same plan and do the same work.
+"""
 
 from __future__ import annotations
 
 import errno
-import os
-import socket
-import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from time import perf_counter
+from itertools import islice
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.embedding.embedder import Embedder
-from ddgk.embedding.plan import cut_rows, row_memory
-from ddgk.errors import DDGKError, NonFiniteLossError, RunError, RunNotFoundError, TileError, shown
+from ddgk.embedding.checks import check_n_jobs, parse_memory
+from ddgk.embedding.progress import PATIENCE, progress
+from ddgk.errors import DDGKError, NonFiniteLossError, TileError, shown
 from ddgk.graphs.graph import Graph, at_position, describe
-from ddgk.store.locks import FIRST_TILE, Locks
-from ddgk.store.models import MODEL, model_from
-from ddgk.store.run import LOG, ROWS, Run, file_name, open_run
 
+Result = TypeVar("Result")
+
+LANES = 8  # graphs that engines process together; tiles hold multiples where they can
+MOST_ROWS = 4096
+WANTED_SECONDS = 3.0  # of a tile: long compared with the hundredths that storing one takes
+WANTED_TILES = 32  # so that workers end at about the same time
+SHORTEST_SECONDS = 0.5  # below which storing a tile would be felt
+LONGEST_SECONDS = 30.0  # of graphs that could be apart: what a power cut may cost
 # After these errors no other tile could be stored either.
 HALTING = {
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS, errno.EACCES, errno.EPERM),
     errno.ENOENT,
 }
-OPENED_AT_ONCE = 2
+
+
+class Embedder(Protocol):
+    """A fitted model, seen as a function from a graph to a row.
+
+    Attributes
+    ----------
+    columns : sequence of str
+        Names of the columns.
+    dtype : numpy dtype
+        float32 or float64.
+    identity : str
+        Hash of everything that changes a row, as hexadecimal text.
+    engine_name : str
+        "fused", "torch:cpu", ...: rows of different engines are not mixed in one run.
+    """
+
+    @property
+    def columns(self) -> Sequence[str]: ...  # noqa: D102
+
+    @property
+    def dtype(self) -> np.dtype[Any]: ...  # noqa: D102
+
+    @property
+    def identity(self) -> str: ...  # noqa: D102
+
+    @property
+    def engine_name(self) -> str: ...  # noqa: D102
+
+    def rows(self, graphs: Sequence[Graph], positions: Sequence[int]) -> NDArray[np.floating]:
+        """Return the rows of graphs, (n_graphs, n_columns).
+
+        A row does not depend on the other graphs. Called from several threads at once, so it
+        should use one thread itself. positions: for error messages.
+        """
+        ...
+
+    def cost(self, graph: Graph) -> float:
+        """Estimate the seconds that a row takes on one core; proportions matter most."""
+        ...
+
+    def memory(self, graph: Graph) -> int:
+        """Estimate the bytes that a row takes while it is computed, without the result."""
+        ...
+
+    def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+        """Return tensors and JSON metadata: everything that a model file holds."""
+        ...
+
+    @classmethod
+    def from_parts(cls, tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> Self:
+        """Return the model from what `to_parts` returned, or raise if it does not fit."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Positions of the graphs of a tile, and its estimated seconds."""
+
+    positions: tuple[int, ...]
+    cost: float
+
+
+def plan_tiles(embedder: Embedder, graphs: Sequence[Graph], max_memory: int) -> list[Tile]:
+    """Divide graphs into tiles, the most expensive first.
+
+    Parameters
+    ----------
+    embedder : Embedder
+        Estimates cost and memory of each graph.
+    graphs : sequence of Graph
+    max_memory : int
+        Bytes that the graphs of a tile may take together; a single graph may take more.
+
+    Returns
+    -------
+    list of Tile
+        Together they hold each position once.
+    """
+    costs = [max(0.0, float(embedder.cost(graph))) for graph in graphs]
+    order = sorted(range(len(graphs)), key=lambda position: (-costs[position], position))
+    memory = [row_memory(embedder, graphs[position]) for position in order]
+    wanted = min(WANTED_SECONDS, max(SHORTEST_SECONDS, sum(costs) / WANTED_TILES))
+    tiles = []
+    for part in _parts([costs[position] for position in order], wanted):
+        for rows in cut_rows(memory[part], max_memory):
+            members = order[part][rows]
+            tiles.append(Tile(tuple(members), sum(costs[position] for position in members)))
+    return tiles
+
+
+def row_memory(embedder: Embedder, graph: Graph) -> int:
+    """Return the bytes of a row and of what computing it takes."""
+    return max(0, int(embedder.memory(graph))) + len(embedder.columns) * embedder.dtype.itemsize
+
+
+def _parts(costs: Sequence[float], wanted: float) -> list[slice]:
+    """Cut rows, in order, into parts of about the wanted cost, multiples of lanes if possible."""
+    parts, first = [], 0
+    while first < len(costs):
+        last, total = first, 0.0
+        while last < len(costs) and last - first < MOST_ROWS:
+            lanes = costs[last : last + LANES]
+            if last > first and total + sum(lanes) > wanted:
+                break
+            # Lanes that take too long together are split.
+            n_lanes = len(lanes) if sum(lanes) <= LONGEST_SECONDS else 1
+            total += sum(lanes[:n_lanes])
+            last += n_lanes
+            if n_lanes == 1:
+                break
+        parts.append(slice(first, last))
+        first = last
+    return parts
+
+
+def cut_rows(sizes: Sequence[int], limit: int) -> list[slice]:
+    """Cut rows into parts whose sizes add up to at most a limit; at least one row each.
+
+    >>> cut_rows([1, 1, 5, 9], 6)
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    parts, first, held = [], 0, 0
+    for place, size in enumerate(sizes):
+        if place > first and held + size > limit:
+            parts.append(slice(first, place))
+            first, held = place, 0
+        held += size
+    return [*parts, slice(first, len(sizes))] if sizes else []
 
 
 def compute_rows(
@@ -75,133 +209,63 @@ def _one_row(embedder: Embedder, graph: Graph, position: int) -> NDArray[np.floa
         ) from error
 
 
-@dataclass(frozen=True)
-class Report:
-    """What became of a tile of a run.
+def in_threads(
+    n_threads: int, work: Callable[[int], Result], tiles: Iterable[int]
+) -> Iterator[Result]:
+    """Compute tiles in threads; closing the iterator waits for the tiles being computed."""
+    waiting = iter(tiles)
+    with ThreadPoolExecutor(n_threads, thread_name_prefix="ddgk-tile") as pool:
+        running: set[Future[Result]] = {
+            pool.submit(work, tile) for tile in islice(waiting, n_threads)
+        }
+        while running:
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            running |= {pool.submit(work, tile) for tile in islice(waiting, len(done))}
+            for future in done:
+                yield future.result()
 
-    state: "computed", "stored" (it was there), "busy" (another process has it), or "failed".
-    final: trying again would not help. halting: other tiles would fail likewise.
+
+def embed_graphs(
+    embedder: Embedder,
+    graphs: Iterable[Graph],
+    *,
+    n_jobs: int | None = None,
+    max_memory: str | int | None = None,
+    verbose: bool = False,
+) -> NDArray[np.floating]:
+    """Return the rows of graphs.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    graphs : iterable of Graph
+        Read once.
+    n_jobs : int or None
+        Threads; -1 for all processors. Results do not depend on it.
+    max_memory : str, int or None
+        Memory of each thread for the tile that it computes, such as "500MB"; None: "1GB".
+    verbose : bool
+        Show progress.
+
+    Returns
+    -------
+    array of shape (n_graphs, n_columns)
     """
+    n_threads, n_bytes = check_n_jobs(n_jobs), parse_memory(max_memory)
+    listed = list(graphs)
+    found = np.empty((len(listed), len(embedder.columns)), dtype=embedder.dtype)
+    tiles = plan_tiles(embedder, listed, n_bytes)
 
-    tile: int
-    state: str
-    error: str = ""
-    final: bool = False
-    halting: bool = False
+    def work(number: int) -> int:
+        positions = tiles[number].positions
+        chosen = [listed[position] for position in positions]
+        found[list(positions)] = compute_rows(embedder, chosen, positions, n_bytes)
+        return number
 
-
-@dataclass(frozen=True)
-class Workplace:
-    """A run as a worker has opened it."""
-
-    run: Run
-    embedder: Embedder
-    locks: Locks
-    max_memory: int
-
-    def attempt(self, tile: int) -> Report:
-        """Compute a tile and store it, unless it is stored or another process computes it."""
-        try:
-            return self._attempt(tile)
-        except TileError as error:  # one of its graphs fails; another attempt may succeed
-            return Report(tile, "failed", str(error))
-        except DDGKError as error:
-            return Report(tile, "failed", str(error), final=True)
-        except OSError as error:
-            halting = error.errno in HALTING
-            return Report(tile, "failed", _spoken(error), final=halting, halting=halting)
-        except Exception as error:
-            return Report(tile, "failed", f"{type(error).__name__}: {shown(str(error))}")
-
-    def _attempt(self, tile: int) -> Report:
-        if self._is_stored(tile):
-            return Report(tile, "stored")
-        if not self.locks.take(FIRST_TILE + tile):
-            return Report(tile, "busy")
-        try:
-            if self._is_stored(tile):  # meanwhile
-                return Report(tile, "stored")
-            begun = self.locks.count(tile)
-            began = perf_counter()
-            graphs, positions = self.run.graphs(tile)
-            rows = compute_rows(self.embedder, graphs, positions, self.max_memory)
-            self.run.write_tile(tile, rows)
-            line = _line(tile, len(graphs), perf_counter() - began, begun)
-            self.run.folder.append(LOG, f"tile-{tile:08d}", line)
-            return Report(tile, "computed")
-        finally:
-            self.locks.give_back(FIRST_TILE + tile)
-
-    def _is_stored(self, tile: int) -> bool:
-        return self.run.folder.size(file_name(ROWS, tile)) > 0
-
-
-def _line(tile: int, n_graphs: int, seconds: float, begun: int) -> str:
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    again = f", begun {begun} times" if begun > 1 else ""
-    where = f"{socket.gethostname()}:{os.getpid()}"
-    return f"{now} tile {tile}: {n_graphs} graphs in {seconds:.2f} s on {where}{again}"
-
-
-def _spoken(error: OSError) -> str:
-    named = error.filename is not None
-    return f"{error.filename}: {error.strerror}" if named else f"{type(error).__name__}: {error}"
-
-
-_opened: OrderedDict[tuple[str, str, int], Workplace] = OrderedDict()
-_guard = threading.Lock()
-
-
-def attempt_elsewhere(
-    tile: int, *, address: str, token: str, kind: type[Embedder], max_memory: int
-) -> Report:
-    """Compute a tile in another process, which opens the run and its model by itself.
-
-    Raises
-    ------
-    Exception
-        If another attempt may succeed, so that the cluster repeats it.
-    """
-    try:
-        with _guard:
-            key = (address, token, max_memory)
-            place = _opened.get(key)
-            if place is None:
-                place = _opened[key] = _open(address, token, kind, max_memory)
-                while len(_opened) > OPENED_AT_ONCE:
-                    _opened.popitem(last=False)[1].locks.close()
-    except DDGKError as error:
-        return Report(tile, "failed", str(error), final=True)
-    report = place.attempt(tile)
-    if report.state == "failed" and not report.final:
-        raise TileError(report.error)
-    return report
-
-
-def _open(address: str, token: str, kind: type[Embedder], max_memory: int) -> Workplace:
-    host = socket.gethostname()
-    try:
-        run = open_run(address)
-    except RunNotFoundError as error:
-        raise RunError(
-            f"a worker on {host} finds no run at {address}; workers need the same folder under the "
-            "same name, or a bucket"
-        ) from error
-    if not run.manifest.covers(token):
-        raise RunError(
-            f"a worker on {host} finds another run at {address}; it was changed meanwhile, or is "
-            "not the same folder there"
-        )
-    try:
-        embedder = model_from(run.model_content(), kind.from_parts)
-    except ValueError as error:
-        if isinstance(error, DDGKError):
-            raise
-        raise RunError(f"{address}/{MODEL} is damaged: {error}") from error
-    expected = (run.manifest.identity, run.manifest.engine)
-    if (embedder.identity, embedder.engine_name) != expected:
-        raise RunError(
-            f"{address}/{MODEL} is not the model that this run began with, or the engine on {host} "
-            f"is {embedder.engine_name} in place of {run.manifest.engine}"
-        )
-    return Workplace(run, embedder, Locks(run.folder), max_memory)
+    order = sorted(range(len(tiles)), key=lambda number: -tiles[number].cost)
+    options: dict[str, Any] = {"patience": PATIENCE, "work": sum(tile.cost for tile in tiles)}
+    with progress("Embedding", len(listed), "graphs", verbose, **options) as advance:
+        n_workers = min(n_threads, len(tiles))
+        for number in in_threads(n_workers, work, order) if n_workers > 1 else map(work, order):
+            advance(len(tiles[number].positions), tiles[number].cost)
+    return found

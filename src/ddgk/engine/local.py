@@ -101,14 +101,13 @@ class LocalSource:
     """A frozen encoder with what its nodes carry.
 
     table: E, (n_s, d). hidden: ((W_1, b_1), ...). output: (W_o, b_o). attributes: Q or y per
-    attribute, (n_s, k); a missing value is 0, the mean. projection: R, (n_s, view_dimension).
+    attribute, (n_s, k); a missing value is 0, the mean.
     """
 
     table: Doubles
     hidden: tuple[tuple[Doubles, Doubles], ...]
     output: tuple[Doubles, Doubles]
     attributes: tuple[Doubles, ...]
-    projection: Doubles
 
     @cached_property
     def packed(self) -> tuple[Any, ...]:
@@ -136,11 +135,13 @@ class Level:
     """Distinct t-hop neighbourhoods of a batch.
 
     ids: the neighbourhood of every node, (n_nodes,), numbered in the order of their hashes.
-    nodes: one node of each neighbourhood, (n_distinct,).
+    nodes: one node of each neighbourhood, (n_distinct,). hashes: ascending, (n_distinct,); equal
+    neighbourhoods have equal hashes in all batches.
     """
 
     ids: Integers
     nodes: Integers
+    hashes: NDArray[np.uint64]
 
 
 @dataclass(frozen=True)
@@ -148,13 +149,13 @@ class LocalOutcome:
     """What local attention found about a batch.
 
     terms: every graph's sum of each loss term, (n_graphs, n_sources, n_terms, n_steps + 1).
-    levels: neighbourhoods after 0 to n_steps + 1 hops. views: the joint view of each distinct
-    neighbourhood after 1 to n_steps steps, (n_distinct, view_dimension) each.
+    ids: which row of `views` is the view of each node, (n_nodes,). views: distinct node views,
+    (n_distinct, n_directions).
     """
 
     terms: Doubles
-    levels: tuple[Level, ...]
-    views: tuple[Singles, ...]
+    ids: Integers
+    views: Singles
 
 
 @dataclass(frozen=True)
@@ -261,8 +262,8 @@ def colour(targets: LocalTargets, n_levels: int) -> tuple[Level, ...]:
         hashes = scramble(hashes ^ _hash_rows(attribute.own)) + _hash_rows(attribute.given)
     levels = []
     for level in range(n_levels + 1):
-        _, nodes, ids = np.unique(hashes, return_index=True, return_inverse=True)
-        levels.append(Level(ids.reshape(-1).astype(np.int64), nodes.astype(np.int64)))
+        distinct, nodes, ids = np.unique(hashes, return_index=True, return_inverse=True)
+        levels.append(Level(ids.reshape(-1).astype(np.int64), nodes.astype(np.int64), distinct))
         if level < n_levels:
             seen = scramble(hashes)
             # Both sides also of undirected graphs, whose hashes must not depend on the batch.
@@ -621,18 +622,14 @@ def _step(
 
 
 @numba.njit(**_OPTIONS)
-def _project(A: Any, projection: Any, views: Any) -> None:
-    """Add (A - row means) R to the views."""
-    n_source, size = projection.shape
-    for r in range(len(A)):
-        mean = np.float32(0.0)
-        for m in range(n_source):
-            mean += A[r, m]
-        mean /= np.float32(n_source)
-        for m in range(n_source):
-            value = A[r, m] - mean
+def _project(losses: Any, directions: Any, views: Any) -> None:
+    """Add log(1 + losses) R to the views."""
+    n_terms, size = directions.shape
+    for r in range(len(losses)):
+        for k in range(n_terms):
+            value = np.float32(np.log1p(max(losses[r, k], np.float32(0.0))))
             for c in range(size):
-                views[r, c] += value * projection[m, c]
+                views[r, c] += value * directions[k, c]
 
 
 @numba.njit(**{**_OPTIONS, "fastmath": False})
@@ -701,6 +698,7 @@ def train_local(
     targets: LocalTargets,
     sources: Sequence[LocalSource],
     training: LocalTraining,
+    directions: Sequence[Singles] = (),
     *,
     n_threads: int = 1,
 ) -> LocalOutcome:
@@ -711,6 +709,8 @@ def train_local(
     targets : LocalTargets
     sources : sequence of LocalSource
     training : LocalTraining
+    directions : sequence of array of shape (n_steps + 1, n_terms, n_directions)
+        R of every source, see `ddgk.features`; without them there are no node views.
     n_threads : int
         Sources trained at the same time; the result does not depend on it.
 
@@ -720,31 +720,33 @@ def train_local(
     """
     prepared = _Prepared.of(targets, training.n_steps)
     levels = prepared.levels
-    size = sources[0].projection.shape[1]
-    views = [np.zeros((len(level.nodes), size), np.float32) for level in levels[1:-1]]
+    size = directions[0].shape[-1] if len(directions) else 0
+    parts = [np.zeros((len(level.nodes), size), np.float32) for level in levels[1:]]
     n_terms = len(STRUCTURE_TERMS) + 2 * len(targets.attributes)
     terms = np.zeros((len(targets.starts) - 1, len(sources), n_terms, training.n_steps + 1))
 
     def work(place: int) -> list[Singles]:
-        own = [np.zeros_like(view) for view in views]
-        for step, (moved, losses, projected) in enumerate(
-            _train_source(prepared, sources[place], training)
-        ):
+        own = [np.zeros_like(part) for part in parts]
+        for step, (_, losses) in enumerate(_train_source(prepared, sources[place], training)):
             found = np.zeros((terms.shape[0], n_terms))
             ids = levels[step + 1].ids
             _sum_by_graph(targets.starts, prepared.orders[step], ids, losses, found)
             terms[:, place, :, step] = found
-            if moved is not None:
-                _project(moved, projected, own[step])
+            if size > 0:
+                _project(losses, directions[place][step], own[step])
         return own
 
     # Views are added in the order of the sources, a few at a time: rounding and memory are fixed.
     for first in range(0, len(sources), max(1, n_threads)):
         group = range(first, min(len(sources), first + max(1, n_threads)))
         for own in _in_threads(work, group):
-            for view, part in zip(views, own, strict=True):
-                view += part
-    return LocalOutcome(terms, levels, tuple(views))
+            for part, added in zip(parts, own, strict=True):
+                part += added
+    last = levels[-1]
+    views = np.zeros((len(last.nodes), size), np.float32)
+    for level, part in zip(levels[1:], parts, strict=True):
+        views += part[level.ids[last.nodes]]
+    return LocalOutcome(terms, last.ids, views)
 
 
 def _in_threads(work: Any, items: Sequence[int]) -> Any:
@@ -787,13 +789,12 @@ def _carried(source: LocalSource) -> tuple[Any, ...]:
 
 
 def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTraining) -> Any:
-    """Yield, for every checkpoint, the next A (None after the last), loss terms and R."""
+    """Yield, for every checkpoint, the next A (None after the last) and the loss terms."""
     encoder = source.packed
     n_source = len(source.table)
     depth, width = encoder[2].shape
     coefficients = np.array(training.coefficients, dtype=np.float32)
     attributes = (prepared.offsets, prepared.kinds, coefficients, *source.carried)
-    projection = source.projection.astype(np.float32)
     n_terms = len(STRUCTURE_TERMS) + 2 * len(prepared.kinds)
     levels = prepared.levels
     A = np.zeros((1, n_source), np.float32)
@@ -829,7 +830,7 @@ def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTrain
             losses,
             moved,
         )
-        yield (moved if trains else None), losses, projection
+        yield (moved if trains else None), losses
         A = moved
 
 
@@ -841,7 +842,7 @@ def explain_local(
     terms = []
     A = np.zeros((1, len(source.table)), np.float32)
     rows = np.zeros(targets.n_nodes, np.int64)
-    for step, (moved, losses, _) in enumerate(_train_source(prepared, source, training)):
+    for step, (moved, losses) in enumerate(_train_source(prepared, source, training)):
         terms.append(losses[prepared.levels[step + 1].ids].T)
         if moved is not None:
             A, rows = moved, prepared.levels[step + 1].ids

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch.nn.functional import softplus
 
 from ddgk.engine.local import (
     LABELS,
     STRUCTURE_TERMS,
-    Level,
     LocalOutcome,
     LocalSource,
     LocalTargets,
@@ -29,6 +29,7 @@ def train_local_torch(
     targets: LocalTargets,
     sources: Sequence[LocalSource],
     training: LocalTraining,
+    directions: Sequence[NDArray[np.float32]] = (),
     *,
     precision: str = "float32",
     device: str = "cpu",
@@ -44,8 +45,8 @@ def train_local_torch(
     tails, heads, weights = _arcs(targets, kind, device)
     own = [tensor(attribute.own) for attribute in targets.attributes]
     around = [_around(a.kind, tensor(a.given), tails, heads) for a in targets.attributes]
-    size = sources[0].projection.shape[1]
-    views = [torch.zeros((n_nodes, size), dtype=kind, device=device)] * training.n_steps
+    size = directions[0].shape[-1] if len(directions) else 0
+    views = torch.zeros((n_nodes, size), dtype=kind, device=device)
     n_terms = len(STRUCTURE_TERMS) + 2 * len(targets.attributes)
     found = np.zeros((n_graphs, len(sources), n_terms, training.n_steps + 1))
     for place, source in enumerate(sources):
@@ -55,7 +56,6 @@ def train_local_torch(
         uniform = torch.full((1, n_source), 1.0 / n_source, dtype=kind, device=device)
         background = encode(uniform).detach()[0]
         A = torch.zeros((n_nodes, n_source), dtype=kind, device=device)
-        projection = tensor(source.projection)
         for step in range(training.n_steps + 1):
             A = A.detach().requires_grad_(True)
             P = torch.softmax(A, dim=1)
@@ -77,16 +77,16 @@ def train_local_torch(
                 ]
                 loss = loss + training.coefficients[a] * (pair[0].sum() + pair[1].sum())
                 terms += pair
+            losses = torch.stack(terms, 1).detach()
             by_graph = torch.zeros((n_graphs, n_terms), dtype=kind, device=device)
-            by_graph = by_graph.index_add(0, graph, torch.stack(terms, 1).detach())
+            by_graph = by_graph.index_add(0, graph, losses)
             found[:, place, :, step] = by_graph.cpu().numpy()
+            if size > 0:
+                views = views + torch.log1p(losses.clamp(min=0)) @ tensor(directions[place][step])
             if step < training.n_steps:
                 (slope,) = torch.autograd.grad(loss, A)
                 A = (A - training.rate * n_source * slope).detach()
-                views[step] = views[step] + (A - A.mean(1, keepdim=True)) @ projection
-    each = Level(np.arange(n_nodes), np.arange(n_nodes))
-    points = tuple(view.cpu().numpy().astype(np.float32) for view in views)
-    return LocalOutcome(found, (each,) * (training.n_steps + 2), points)
+    return LocalOutcome(found, np.arange(n_nodes), views.cpu().numpy().astype(np.float32))
 
 
 def _arcs(targets: LocalTargets, kind: Any, device: str) -> tuple[Tensor, Tensor, Tensor]:

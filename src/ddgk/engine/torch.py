@@ -35,15 +35,18 @@ from ddgk.engine.arrays import (
     dense,
     pair_shape,
 )
-from ddgk.engine.encoders import Entries, fit_encoders, held_out_entries, shown_entries
 from ddgk.engine.equations import (
     AttributeTensors,
     Batch,
+    Entries,
     Layers,
     adam,
     at_least_one,
+    fit_encoders,
     forward,
+    held_out_entries,
     per_node_gradients,
+    shown_entries,
     training_loss,
     unit_terms,
 )

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ddgk.comparison import Comparison, compare
+from ddgk.comparison import Comparison
 from ddgk.errors import DDGKError, ParameterError
 from ddgk.explorer.coordinates import Projection, project
-from ddgk.explorer.drawings import draw
+from ddgk.explorer.drawings import drawing_values
 from ddgk.graphs import Graph
 from ddgk.graphs.graph import label_key
-from ddgk.matching import match_graphs
 from ddgk.plain import visible
+from ddgk.similarity import match_graphs
 from ddgk.traits import measure
 
 MAX_DRAWN = 5_000  # graphs whose drawings a static page holds
@@ -67,66 +67,60 @@ class Atlas:
 
     def drawings(self) -> list[dict[str, Any]]:
         """Return drawings of the first graphs, as many as a static page holds."""
-        return [draw(graph) for graph in self.graphs[:MAX_DRAWN]]
+        return [drawing_values(graph) for graph in self.graphs[:MAX_DRAWN]]
 
-    def matches(self, n_aligned: int) -> dict[str, dict[str, Any]]:
+    def matches(self, n_aligned: int, *, n_jobs: int = 1) -> dict[str, dict[str, Any]]:
         """Align every graph with its nearest ones; keys are "i-j" with i < j."""
-        found: dict[str, dict[str, Any]] = {}
+        from concurrent.futures import ThreadPoolExecutor
+
+        chosen: dict[tuple[int, int], None] = {}
         for rank in range(min(n_aligned, self.comparison.neighbors.shape[1])):
-            for place, others in enumerate(self.comparison.neighbors.tolist()):
-                first, second = sorted((place, others[rank]))
-                key = f"{first}-{second}"
-                if len(found) >= MAX_ALIGNED or key in found:
-                    continue
-                pair = (self.graphs[first], self.graphs[second])
-                if max(graph.n_nodes for graph in pair) <= MAX_ALIGNED_NODES:
-                    found[key] = match_values(*pair, self.comparison.model)
-        return found
+            for place, other in enumerate(self.comparison.neighbors[:, rank].tolist()):
+                pair = (min(place, other), max(place, other))
+                if max(self.graphs[k].n_nodes for k in pair) <= MAX_ALIGNED_NODES:
+                    chosen[pair] = None
+        pairs = list(chosen)[:MAX_ALIGNED]
+
+        def work(pair: tuple[int, int]) -> dict[str, Any]:
+            target, source = (self.graphs[place] for place in pair)
+            return match_values(target, source, self.comparison.model)
+
+        with ThreadPoolExecutor(n_jobs) as threads:
+            found = list(threads.map(work, pairs))
+        return {f"{i}-{j}": match for (i, j), match in zip(pairs, found, strict=True)}
 
 
 def make_atlas(
-    graphs: Iterable[Any],
+    comparison: Comparison,
     *,
     title: str = "graphs",
-    model: Any = None,
-    names: Sequence[str] | None = None,
-    classes: Sequence[Hashable] | None = None,
-    embedding: NDArray[Any] | None = None,
-    attributes: dict[str, Sequence[Any]] | None = None,
+    attributes: Mapping[str, Sequence[Any]] | None = None,
     projection: str = "auto",
-    n_neighbors: int = 10,
     random_state: int = 0,
-    n_jobs: int = 1,
 ) -> Atlas:
-    """Compare graphs and put them on a map.
+    """Put compared graphs on a map.
 
     Parameters
     ----------
-    graphs, model, names, classes, embedding, n_neighbors, random_state, n_jobs
-        As for `ddgk.compare`.
+    comparison : Comparison
+        What `ddgk.compare` returned.
     title : str
-    attributes : dict of str to sequence, optional
+    attributes : mapping of str to sequence, optional
         More to colour by: a value per graph, text or numbers.
     projection : {"auto", "umap", "pca"}
+        "auto" is UMAP where umap-learn is installed, else principal components.
+    random_state : int
+        Seed of UMAP.
 
     Examples
     --------
-    >>> import networkx
+    >>> import ddgk, networkx
     >>> graphs = [networkx.cycle_graph(n) for n in (4, 5, 6)]
-    >>> atlas = make_atlas(graphs, embedding=np.eye(3), n_neighbors=2)
+    >>> atlas = make_atlas(ddgk.compare(graphs, embedding=np.eye(3)))
     >>> [column["name"] for column in atlas.columns][:3]
     ['cluster', 'nodes', 'edges']
     """
-    comparison = compare(
-        graphs,
-        model=model,
-        names=names,
-        classes=classes,
-        embedding=embedding,
-        n_neighbors=n_neighbors,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
+    classes = comparison.classes
     columns = [] if classes is None else [_category("class", classes)]
     columns.append(_category("cluster", comparison.labels.tolist()))
     for name, values in (attributes or {}).items():
@@ -148,7 +142,14 @@ def make_atlas(
 
 
 def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, Any]:
-    """Align two graphs; return the partner of every target node and the confidence in percent.
+    """Align two graphs and explain their similarity.
+
+    Returns
+    -------
+    dict
+        "p": partner of every target node, -1 for none; "c": confidence in percent. With a model
+        that explains similarities, "s" and "z": what every node of the target and of the source
+        contributes to the similarity, in percent of the largest; "why": the kernel in words.
 
     Examples
     --------
@@ -158,30 +159,23 @@ def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, A
     """
     match = match_graphs(target, source)
     partners, sure = [-1] * target.n_nodes, [0] * target.n_nodes
-    for t, s, confidence in match.pairs:
+    for (t, s), confidence in zip(match.pairs.tolist(), match.sureness.tolist(), strict=True):
         partners[t], sure[t] = s, round(100 * confidence)
     found: dict[str, Any] = {"p": partners, "c": sure}
-    lines = explanation_lines(model, target, source)
-    if lines:
-        found["why"] = lines
+    if hasattr(model, "explain_similarity"):
+        try:
+            why = model.explain_similarity(target, source)
+        except DDGKError:  # a model of the paper's preset explains no pairs
+            return found
+        for key, shares in (("s", why.pairs.sum(axis=1)), ("z", why.pairs.sum(axis=0))):
+            largest = max(float(shares.max()), 1e-12)
+            found[key] = np.rint(100 * shares / largest).astype(int).tolist()
+        found["why"] = why.summary()
     return found
 
 
-def explanation_lines(model: Any, a: Graph, b: Graph) -> list[str]:
-    """Return what a model says of the similarity of two graphs, a line each; none if it cannot."""
-    explain = getattr(model, "explain_similarity", None)
-    if explain is None:
-        return []
-    try:
-        return [visible(line, 120) for line in str(explain(a, b)).splitlines()[:12]]
-    except DDGKError:
-        return []
-
-
 def _category(name: str, values: Sequence[Any]) -> dict[str, Any]:
-    counts: dict[Any, int] = {}
-    for value in values:
-        counts[value] = counts.get(value, 0) + 1
+    counts = Counter(values)
     frequent = sorted(counts, key=lambda value: (-counts[value], label_key(value)))
     kept = sorted(frequent[:MAX_CATEGORIES], key=_natural)
     code = {value: place for place, value in enumerate(kept)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import MissingExtraError, ParameterError
-from ddgk.vectors import nearest
+from ddgk.vectors import principal_axes
 
 Array = NDArray[np.float64]
 
@@ -29,16 +30,18 @@ class Projection:
         "UMAP" or "PCA".
     places : array of shape (n_graphs, 2)
         In [0, 1] x [0, 1].
-    embedding : array of shape (n_graphs, n_columns)
     """
 
     method: str
     places: Array
-    embedding: NDArray[np.float32]
 
-    def place(self, row: NDArray[Any]) -> tuple[float, float]:
-        """Return where a new graph belongs: between its nearest neighbours, the nearest most."""
-        near, distances = nearest(self.embedding, np.asarray(row, dtype=np.float32), N_NEIGHBORS)
+    def place(self, neighbors: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+        """Return where a new graph belongs: between its nearest neighbours, the nearest most.
+
+        neighbors: "position" and "distance" of each, nearest first.
+        """
+        near = [own["position"] for own in neighbors[:N_NEIGHBORS]]
+        distances = np.array([own["distance"] for own in neighbors[:N_NEIGHBORS]])
         if distances[0] == 0:
             x, y = self.places[near[0]]
         else:
@@ -70,8 +73,8 @@ def project(embedding: NDArray[Any], *, method: str = "auto", random_state: int 
         raise MissingExtraError("a UMAP needs umap-learn: pip install 'ddgk[explore]'")
     enough = len(rows) >= 15 and len(np.unique(rows, axis=0)) >= 5
     if has_umap and enough and method != "pca":
-        return Projection("UMAP", _fit(_umap(rows, random_state)), rows)
-    return Projection("PCA", _fit(_pca(rows, random_state)), rows)
+        return Projection("UMAP", _fit(_umap(rows, random_state)))
+    return Projection("PCA", _fit(_pca(rows)))
 
 
 def _umap(rows: NDArray[np.float32], random_state: int) -> Array:
@@ -87,14 +90,10 @@ def _umap(rows: NDArray[np.float32], random_state: int) -> Array:
     return found
 
 
-def _pca(rows: NDArray[np.float32], random_state: int) -> Array:
-    from sklearn.decomposition import PCA
-
-    if len(rows) < 2 or rows.shape[1] < 2:
-        return np.stack([rows[:, 0], np.zeros(len(rows))], axis=1).astype(np.float64)
-    solver = "full" if min(rows.shape) <= 500 else "randomized"
-    reduce = PCA(n_components=2, svd_solver=solver, random_state=random_state)
-    found: Array = reduce.fit_transform(rows.astype(np.float64))
+def _pca(rows: NDArray[np.float32]) -> Array:
+    mean, axes = principal_axes(rows, 2)
+    found = np.zeros((len(rows), 2))
+    found[:, : axes.shape[1]] = (rows - mean) @ axes
     return found
 
 

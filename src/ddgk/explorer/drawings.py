@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.graphs import Graph
-from ddgk.graphs.layout import lay_out
+from ddgk.graphs.display import lay_out
 from ddgk.plain import visible
 
 MAX_NODES = 1_000  # above, the page tells the size in place of a drawing
@@ -25,7 +25,7 @@ ELEMENTS = {"H", "Li", "B", "C", "N", "O", "F", "Na", "Mg", "Al", "Si", "P", "S"
             "Sn", "Sb", "Te", "I", "Pt", "Au", "Hg", "Pb", "Bi"}  # fmt: skip
 
 
-def draw(graph: Graph) -> dict[str, Any]:
+def drawing_values(graph: Graph) -> dict[str, Any]:
     """Return a drawing of a graph.
 
     Returns
@@ -38,7 +38,7 @@ def draw(graph: Graph) -> dict[str, Any]:
 
     Examples
     --------
-    >>> draw(Graph(2, [(0, 1)]))
+    >>> drawing_values(Graph(2, [(0, 1)]))
     {'n': 2, 'm': 1, 'p': [-500, 0, 500, 0], 'e': [0, 1]}
     """
     drawn: dict[str, Any] = {"n": graph.n_nodes, "m": graph.n_edges}
@@ -82,7 +82,7 @@ def bond_orders(graph: Graph) -> list[int] | None:
 
 
 def _element(label: Hashable) -> str:
-    text = str(label[0] if isinstance(label, tuple) and label else label)
+    text = str(label[0] if isinstance(label, tuple) and label else label).rstrip("+-0123456789")
     return text[:1].upper() + text[1:2].lower() if text.isalpha() and len(text) <= 2 else ""
 
 

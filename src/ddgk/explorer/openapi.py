@@ -6,28 +6,23 @@ import html
 import json
 from typing import Any
 
+LISTS = ("node_labels", "edge_labels", "node_names", "node_attributes", "edge_weights",
+         "edge_attributes")  # fmt: skip
+NUMBER = {"type": "integer", "minimum": 0}
+PAIR = {"type": "array", "items": NUMBER, "minItems": 2, "maxItems": 2}
 GRAPH: dict[str, Any] = {
     "type": "object",
-    "required": ["n_nodes", "edges"],
+    "description": "n_nodes and edges, or smiles",
     "properties": {
         "n_nodes": {"type": "integer", "minimum": 1},
-        "edges": {
-            "type": "array",
-            "items": {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2},
-        },
+        "edges": {"type": "array", "items": PAIR},
         "name": {"type": "string"},
-        "node_labels": {"type": "array"},
-        "edge_labels": {"type": "array"},
-        "node_names": {"type": "array"},
-        "node_attributes": {"type": "array"},
-        "edge_weights": {"type": "array"},
+        "directed": {"type": "boolean"},
+        **{name: {"type": "array"} for name in LISTS},
+        "smiles": {"type": "string"},
     },
 }
-ITEM = {
-    "type": "object",
-    "properties": {"graph": GRAPH, "position": {"type": "integer", "minimum": 0}},
-    "maxProperties": 1,
-}
+ITEM = {"type": "object", "properties": {"graph": GRAPH, "position": NUMBER}, "maxProperties": 1}
 COUNT = {"type": "integer", "minimum": 1, "maximum": 100, "default": 10}
 REFUSALS = {
     "400": "not JSON",
@@ -38,80 +33,51 @@ REFUSALS = {
     "429": "too many requests are waiting",
     "503": "took too long",
 }
+# Address, what it returns, and the keys of its body with those that are required.
+OPERATIONS: list[tuple[str, str, dict[str, Any], list[str]]] = [
+    ("/api/graph/{position}", "Name and drawing of a graph", {}, []),
+    ("/api/embed", "Embedding, place on the map, drawing and nearest graphs of a graph",
+     {"graph": GRAPH, "k": COUNT}, ["graph"]),
+    ("/api/similar", "Nearest graphs of a graph, or of one of the collection",
+     {"graph": GRAPH, "position": NUMBER, "k": COUNT}, []),
+    ("/api/align", "Partner (p, -1 for none), confidence (c), shares (s, z) of nodes in percent",
+     {"target": ITEM, "source": ITEM}, ["target", "source"]),
+    ("/health", "Whether the server runs", {}, []),
+]  # fmt: skip
 
 
 def description() -> dict[str, Any]:
     """Return the OpenAPI description."""
-    return {
-        "openapi": "3.1.0",
-        "info": {"title": "ddgk explorer", "version": "1"},
-        "paths": {
-            "/api/graph/{position}": {
-                "get": _operation("Name and drawing of a graph", parameter="position")
-            },
-            "/api/embed": {
-                "post": _operation(
-                    "Embedding, place on the map, drawing and nearest graphs of a graph",
-                    {"graph": GRAPH, "k": COUNT},
-                    ["graph"],
-                )
-            },
-            "/api/similar": {
-                "post": _operation(
-                    "Nearest graphs of a graph, or of one of the collection",
-                    {"graph": GRAPH, "position": {"type": "integer"}, "k": COUNT},
-                )
-            },
-            "/api/align": {
-                "post": _operation(
-                    "Partner (p, -1 for none) and confidence in percent (c) of every target node",
-                    {"target": ITEM, "source": ITEM},
-                    ["target", "source"],
-                )
-            },
-            "/health": {"get": _operation("Whether the server runs")},
-        },
-    }
+    answers = {"200": "found", **REFUSALS}
+    paths: dict[str, Any] = {}
+    for path, summary, properties, required in OPERATIONS:
+        own: dict[str, Any] = {
+            "summary": summary,
+            "responses": {status: {"description": text} for status, text in answers.items()},
+        }
+        if properties:
+            schema = {"type": "object", "properties": properties, "required": required}
+            own["requestBody"] = {"content": {"application/json": {"schema": schema}}}
+        if "{position}" in path:
+            own["parameters"] = [
+                {"name": "position", "in": "path", "required": True, "schema": NUMBER}
+            ]
+        paths[path] = {"post" if properties else "get": own}
+    info = {"title": "ddgk explorer", "version": "1"}
+    return {"openapi": "3.1.0", "info": info, "paths": paths}
 
 
 def documentation() -> str:
     """Return the description as a page for readers."""
-    rows = []
-    for path, methods in description()["paths"].items():
-        for method, own in methods.items():
-            schema = own.get("requestBody", {}).get("content", {}).get("application/json", {})
-            keys = ", ".join(schema.get("schema", {}).get("properties", {}))
-            rows.append(
-                f"<tr><td><code>{method.upper()} {html.escape(path)}</code></td>"
-                f"<td>{html.escape(own['summary'])}</td><td>{html.escape(keys)}</td></tr>"
-            )
-    schema = html.escape(json.dumps(GRAPH, indent=1))
+    rows = "".join(
+        f"<tr><td><code>{'POST' if keys else 'GET'} {html.escape(path)}</code></td>"
+        f"<td>{html.escape(summary)}</td><td>{', '.join(keys)}</td></tr>"
+        for path, summary, keys, _ in OPERATIONS
+    )
     return (
         "<!doctype html><html lang='en'><meta charset='utf-8'><title>ddgk API</title>"
         "<h1>API</h1><p>The same as <a href='openapi.json'>openapi.json</a>.</p>"
         "<table><thead><tr><th>request</th><th>answer</th><th>keys of the body</th></tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table><h2>A graph</h2><pre>{schema}</pre></html>"
+        f"<tbody>{rows}</tbody></table><h2>A graph</h2>"
+        f"<pre>{html.escape(json.dumps(GRAPH, indent=1))}</pre></html>"
     )
-
-
-def _operation(
-    summary: str,
-    properties: dict[str, Any] | None = None,
-    required: list[str] | None = None,
-    parameter: str | None = None,
-) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "summary": summary,
-        "responses": {
-            "200": {"description": "found"},
-            **{status: {"description": text} for status, text in REFUSALS.items()},
-        },
-    }
-    if properties is not None:
-        schema = {"type": "object", "properties": properties, "required": required or []}
-        found["requestBody"] = {"content": {"application/json": {"schema": schema}}}
-    if parameter is not None:
-        found["parameters"] = [
-            {"name": parameter, "in": "path", "required": True, "schema": {"type": "integer"}}
-        ]
-    return found

@@ -19,7 +19,7 @@ from ddgk.plain import visible
 SCRIPTS = ("map.js", "drawing.js", "page.js")
 
 
-def render_page(atlas: Atlas, *, n_aligned: int = 3) -> str:
+def render_page(atlas: Atlas, *, n_aligned: int = 3, n_jobs: int = 1) -> str:
     """Return a page that works without a server.
 
     Parameters
@@ -27,19 +27,21 @@ def render_page(atlas: Atlas, *, n_aligned: int = 3) -> str:
     atlas : Atlas
     n_aligned : int
         How many of its nearest graphs every graph is aligned with.
+    n_jobs : int
+        Threads that align.
     """
     values = atlas.map_values()
     values["graphs"] = atlas.drawings()
-    values["matches"] = atlas.matches(n_aligned)
+    values["matches"] = atlas.matches(n_aligned, n_jobs=n_jobs)
     values["limit"] = MAX_DRAWN
     return assemble(values, served=False)[0]
 
 
-def write_page(atlas: Atlas, path: str | os.PathLike[str], *, n_aligned: int = 3) -> None:
-    """Write the page to a file, whole or not at all."""
+def write_page(atlas: Atlas, path: str | os.PathLike[str], **how: int) -> None:
+    """Write what `render_page` returns to a file, whole or not at all."""
     from ddgk.store.files import write_atomically
 
-    write_atomically(Path(path), render_page(atlas, n_aligned=n_aligned).encode())
+    write_atomically(Path(path), render_page(atlas, **how).encode())
 
 
 def assemble(values: dict[str, Any], *, served: bool) -> tuple[str, str]:

@@ -15,16 +15,17 @@ import numpy as np
 
 from ddgk.errors import DDGKError, GraphError, MissingExtraError, ParameterError
 from ddgk.explorer.atlas import Atlas
-from ddgk.explorer.drawings import draw
+from ddgk.explorer.drawings import drawing_values
 from ddgk.explorer.openapi import description, documentation
 from ddgk.explorer.page import assemble
 from ddgk.explorer.workers import BusyServerError, TooLongError, Workers
 from ddgk.plain import graph_from_plain, graph_to_plain, visible
-from ddgk.vectors import nearest
+from ddgk.vectors import nearest_rows
 
 MAX_BODY = 1 << 20  # bytes
 MAX_NODES = 2_000
 MAX_EDGES = 20_000
+MAX_SMILES = 2_000  # characters
 MAX_NEIGHBORS = 100
 BODY_SECONDS = 15.0
 N_CACHED = 5_000  # drawings
@@ -227,7 +228,7 @@ class _Service:
             position = self._position(request.path_params["position"])
             drawing = self._drawings.get(position)
             if drawing is None:
-                drawing = await asyncio.to_thread(draw, self.atlas.graphs[position])
+                drawing = await asyncio.to_thread(drawing_values, self.atlas.graphs[position])
                 self._drawings[position] = drawing
                 if len(self._drawings) > N_CACHED:
                     self._drawings.popitem(last=False)
@@ -242,12 +243,12 @@ class _Service:
         async def answer() -> Any:
             body = await _body(request, ("graph", "k"))
             found = await self.workers.run("embed", [_plain(body.get("graph"))])
-            row = np.asarray(found["row"], dtype=np.float32)
+            neighbors = await self._near(found["row"], body.get("k", 10))
             return {
                 "embedding": found["row"],
-                "place": self.atlas.projection.place(row),
+                "place": self.atlas.projection.place(neighbors),
                 "drawing": found["drawing"],
-                "neighbors": self._near(row, body.get("k", 10)),
+                "neighbors": neighbors,
             }
 
         return await _answer(answer)
@@ -260,9 +261,9 @@ class _Service:
             if "position" in body:
                 position = self._position(body["position"])
                 row = self.atlas.comparison.embedding[position]
-                return {"neighbors": self._near(row, body.get("k", 10), position)}
+                return {"neighbors": await self._near(row, body.get("k", 10), position)}
             found = await self.workers.run("embed", [_plain(body.get("graph"))])
-            return {"neighbors": self._near(np.asarray(found["row"]), body.get("k", 10))}
+            return {"neighbors": await self._near(found["row"], body.get("k", 10))}
 
         return await _answer(answer)
 
@@ -290,11 +291,13 @@ class _Service:
             return graph_to_plain(graph)
         return _plain(value.get("graph"))
 
-    def _near(self, row: Any, k: Any, without: int | None = None) -> list[dict[str, Any]]:
+    async def _near(self, row: Any, k: Any, without: int | None = None) -> list[dict[str, Any]]:
         if type(k) is not int or not 1 <= k <= MAX_NEIGHBORS:
             raise _RefusedError(422, f"k must be between 1 and {MAX_NEIGHBORS}")
-        near, apart = nearest(self.atlas.projection.embedding, np.asarray(row, np.float32), k + 1)
-        names = self.atlas.comparison.names
+        rows, names = self.atlas.comparison.embedding, self.atlas.comparison.names
+        near, apart = await asyncio.to_thread(
+            nearest_rows, rows, np.asarray(row, np.float32), k + 1
+        )
         found = [
             {"position": place, "name": visible(names[place], 80), "distance": distance}
             for place, distance in zip(near.tolist(), apart.tolist(), strict=True)
@@ -356,8 +359,15 @@ async def _read(request: Any) -> bytes:
 
 def _plain(graph: Any) -> dict[str, Any]:
     """Check the size of a graph before anything is made of it, then everything else."""
+    if isinstance(graph, dict) and graph.keys() == {"smiles"}:
+        text = graph["smiles"]
+        if not isinstance(text, str) or not 0 < len(text) <= MAX_SMILES:
+            raise _RefusedError(422, f"smiles must be text of at most {MAX_SMILES:,} characters")
+        return graph
     if not isinstance(graph, dict) or not isinstance(graph.get("edges"), list):
-        raise _RefusedError(422, "a graph must be an object with 'n_nodes' and 'edges'")
+        raise _RefusedError(
+            422, "a graph must be an object with 'n_nodes' and 'edges', or 'smiles'"
+        )
     n_nodes = graph.get("n_nodes")
     if type(n_nodes) is not int:
         raise _RefusedError(422, "n_nodes must be a whole number")

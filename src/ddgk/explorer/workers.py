@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 from ddgk.errors import DDGKError
+from ddgk.graphs.convert import as_graph
 from ddgk.plain import graph_from_plain
 
 STARTUP_SECONDS = 120.0
@@ -34,7 +35,7 @@ def _serve(connection: Any, model: Any, max_memory: int) -> None:
     except (ImportError, ValueError, OSError):  # not every system has such limits
         pass
     from ddgk.explorer.atlas import match_values
-    from ddgk.explorer.drawings import draw
+    from ddgk.explorer.drawings import drawing_values
 
     connection.send(("ready", None))
     while True:
@@ -43,12 +44,15 @@ def _serve(connection: Any, model: Any, max_memory: int) -> None:
         except EOFError:
             return
         try:
-            made = [graph_from_plain(graph) for graph in graphs]
+            made = [
+                as_graph(graph["smiles"]) if "smiles" in graph else graph_from_plain(graph)
+                for graph in graphs
+            ]
             if task == "align":
                 answer = match_values(made[0], made[1], model)
             else:
                 row = [float(value) for value in model.transform(made)[0]]
-                answer = {"row": row, "drawing": draw(made[0])}
+                answer = {"row": row, "drawing": drawing_values(made[0])}
             connection.send(("done", answer))
         except DDGKError as error:
             connection.send(("refused", str(error)))
@@ -124,7 +128,7 @@ class Workers:
         self,
         model: Any,
         *,
-        n_workers: int = 1,
+        n_workers: int = 2,
         max_waiting: int = 32,
         seconds: float = 30.0,
         max_memory: int = 4 << 30,

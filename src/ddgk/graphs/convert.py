@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from ddgk.errors import GraphError
+from ddgk.errors import GraphError, warn_caller
 from ddgk.graphs.edgelist import from_edges
 from ddgk.graphs.edges import apply_policies
 from ddgk.graphs.foreign import describe_type, kinds
@@ -156,9 +155,8 @@ def stream_graphs(things: Iterable[Any], *, policies: Policies | None = None) ->
         raise GraphError(f"all {position + 1} graphs were skipped by the policies")
     if skipped:
         listed = ", ".join(map(str, skipped[:10])) + (", ..." if len(skipped) > 10 else "")
-        warnings.warn(
+        warn_caller(
             f"{len(skipped)} of {position + 1} graphs were skipped by the policies: {listed}",
-            stacklevel=3,
         )
 
 

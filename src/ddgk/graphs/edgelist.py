@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import GraphError, ParameterError
-from ddgk.graphs.edges import EdgeTable, build_graph, number_nodes
+from ddgk.graphs.edges import build_graph, number_nodes
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
 from ddgk.graphs.validation import PLAIN, plain
@@ -74,12 +74,10 @@ def from_edges(
         values = None if third is None else [row[2] for row in rows]
     return build_graph(
         len(names),
-        EdgeTable(
-            pairs,
-            labels=values if third == "label" else None,
-            weights=values if third == "weight" else None,
-            listing="directed" if directed else "once",
-        ),
+        pairs,
+        edge_labels=values if third == "label" else None,
+        edge_weights=values if third == "weight" else None,
+        listing="directed" if directed else "once",
         policies=policies,
         name=name,
         node_names=names,

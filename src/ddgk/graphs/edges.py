@@ -13,68 +13,68 @@ from ddgk.errors import GraphError, shown
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.graphs.policies import Policies, chosen_policies
 from ddgk.graphs.validation import (
+    Items,
     checked_attributes,
     checked_count,
     checked_labels,
     checked_names,
     checked_pairs,
+    checked_weights,
     plain,
-    real_numbers,
     smaller_first,
 )
 
 SIGNS = ("+", "-")
 
 
-@dataclass(frozen=True)
-class EdgeTable:
-    """Edges as a library lists them, before any policy is applied.
-
-    pairs: (n_rows, 2) node numbers. labels, weights: one per row, or None. attributes: (n_rows, k),
-    or None.
-    listing: "once" when a row is an undirected edge; "both" when an undirected edge stands in two
-    rows, one per direction (then a row without its mirror row means a directed graph);
-    "directed" when a row runs from its first node to its second.
-    """
-
-    pairs: ArrayLike | Sequence[tuple[int, int]]
-    labels: Iterable[Hashable] | None = None
-    weights: ArrayLike | Sequence[Any] | None = None
-    attributes: ArrayLike | Sequence[Any] | None = None
-    listing: Literal["once", "both", "directed"] = "once"
-
-
 def build_graph(
     n_nodes: int,
-    table: EdgeTable,
+    edges: ArrayLike | Sequence[tuple[int, int]],
     *,
+    edge_labels: Iterable[Hashable] | None = None,
+    edge_weights: ArrayLike | Sequence[Any] | None = None,
+    edge_attributes: ArrayLike | Sequence[Any] | None = None,
+    listing: Literal["once", "both", "directed"] = "once",
     policies: Policies | None = None,
     name: str | None = None,
     node_names: Iterable[Hashable] | None = None,
     node_labels: Iterable[Hashable] | None = None,
     node_attributes: ArrayLike | None = None,
 ) -> Graph:
-    """Apply the policies to a table of edges and return the graph.
+    """Apply the policies to edges as a library lists them, and return the graph.
+
+    listing: "once" when a row of `edges` is an undirected edge; "both" when an undirected edge
+    stands in two rows, one per direction (then a row without its mirror row means a directed
+    graph); "directed" when a row runs from its first node to its second. Other parameters are
+    those of `Graph`.
 
     Self-loops go first, so that nothing else is asked about dropped ones. Parallel edges are those
     that agree in direction too; the two directions of an edge meet only afterwards.
 
-    >>> twice = EdgeTable([(0, 1), (1, 0)], weights=[1, 2])
-    >>> build_graph(2, twice, policies=Policies(parallel_edges="merge")).edge_weights.tolist()
+    >>> merge = Policies(parallel_edges="merge")
+    >>> build_graph(2, [(0, 1), (1, 0)], edge_weights=[1, 2], policies=merge).edge_weights.tolist()
     [3.0]
     """
     who, policies = describe(name), chosen_policies(policies)
     n_nodes = checked_count(n_nodes, who)
     check_empty(n_nodes, who, policies)
     names = checked_names(node_names, n_nodes, who)
-    rows, alphabet = _read(table, Speaker(who, names), policies)
+    speaker = Speaker(who, names)
+    pairs = checked_pairs(edges, n_nodes, who)
+    items = Items(who, "edge", len(pairs), lambda row: speaker.edge(pairs[row]))
+    codes, alphabet = _coded(checked_labels(edge_labels, items))
+    weights = None
+    if policies.weights != "ignore":
+        weights = checked_weights(edge_weights, items, policy="weights", choices=("ignore",))
+    attributes = checked_attributes(edge_attributes, items, policies.missing)
+    rows = EdgeRows(speaker, pairs, codes, weights, attributes)
     rows = with_chosen_loops(rows, policies)
-    if table.listing == "once":
+    if listing == "once":
         rows = replace(rows, pairs=smaller_first(rows.pairs))
     rows = _without_parallels(rows, policies)
     directed = False
-    if table.listing != "once":
-        rows, directed = with_chosen_directions(rows, table.listing, policies)
+    if listing != "once":
+        rows, directed = with_chosen_directions(rows, listing, policies)
     rows, labels = _with_chosen_signs(rows, alphabet, policies)
     return Graph(
         n_nodes,
@@ -106,16 +106,13 @@ def apply_policies(graph: Graph, *, policies: Policies) -> Graph:
     )
     if not (turned or loops or signed):
         return graph
-    table = EdgeTable(
-        graph.edges,
-        labels=graph.edge_labels,
-        weights=weights,
-        attributes=graph.edge_attributes,
-        listing="directed" if graph.directed else "once",
-    )
     return build_graph(
         graph.n_nodes,
-        table,
+        graph.edges,
+        edge_labels=graph.edge_labels,
+        edge_weights=weights,
+        edge_attributes=graph.edge_attributes,
+        listing="directed" if graph.directed else "once",
         policies=policies,
         name=graph.name,
         node_names=graph.node_names,
@@ -163,8 +160,8 @@ class Speaker:
 
 
 @dataclass(frozen=True)
-class Rows:
-    """The table on its way; codes number the labels, so that numpy can compare them."""
+class EdgeRows:
+    """Edges on their way; codes number the labels, so that numpy can compare them."""
 
     speaker: Speaker
     pairs: NDArray[np.int64]
@@ -172,7 +169,7 @@ class Rows:
     weights: NDArray[np.float64] | None
     attributes: NDArray[np.float64] | None
 
-    def take(self, rows: NDArray[Any]) -> Rows:
+    def take(self, rows: NDArray[Any]) -> EdgeRows:
         """Return some of the rows, by number or by a mask."""
         return replace(
             self,
@@ -193,51 +190,18 @@ class Rows:
         )
 
 
-def _read(table: EdgeTable, speaker: Speaker, policies: Policies) -> tuple[Rows, list[Hashable]]:
-    who = speaker.who
-    pairs = checked_pairs(table.pairs, len(speaker.names), who)
-
-    def called(row: int) -> str:
-        return speaker.edge(pairs[row])
-
-    labels = checked_labels(table.labels, len(pairs), "edge", who, called)
+def _coded(
+    labels: tuple[Hashable, ...] | None,
+) -> tuple[NDArray[np.int64] | None, list[Hashable]]:
+    """Return a number per label, and the label of each number."""
     # 1, 1.0 and True are equal, but not the same label: the type belongs to the key.
     alphabet: dict[tuple[type, Hashable], int] = {}
-    codes = labels and [
-        alphabet.setdefault((type(label), label), len(alphabet)) for label in labels
-    ]
-    coded = None if codes is None else np.asarray(codes, dtype=np.int64)
-    attributes = checked_attributes(
-        table.attributes, len(pairs), "edge", who, called, policies.missing
-    )
-    rows = Rows(speaker, pairs, coded, _read_weights(table, speaker, pairs, policies), attributes)
-    return rows, [label for _, label in alphabet]
+    codes = [alphabet.setdefault((type(x), x), len(alphabet)) for x in labels or ()]
+    coded = None if labels is None else np.asarray(codes, dtype=np.int64)
+    return coded, [label for _, label in alphabet]
 
 
-def _read_weights(
-    table: EdgeTable, speaker: Speaker, pairs: NDArray[np.int64], policies: Policies
-) -> NDArray[np.float64] | None:
-    if table.weights is None or policies.weights == "ignore":
-        return None
-    weights = real_numbers(table.weights, "edge weights", speaker.who)
-    if weights.shape != (len(pairs),):
-        raise GraphError(
-            f"{speaker.who}: {weights.size} edge weights for {len(pairs)} listed edges"
-        )
-    bad = ~np.isfinite(weights)
-    if bad.any():
-        row = int(bad.argmax())
-        raise GraphError(
-            f"{speaker.who}: {speaker.edge(pairs[row])} has weight {weights[row]:g}, "
-            "but weights are finite numbers",
-            advice="correct it",
-            policy="weights",
-            choices=("ignore",),
-        )
-    return weights
-
-
-def with_chosen_loops(rows: Rows, policies: Policies) -> Rows:
+def with_chosen_loops(rows: EdgeRows, policies: Policies) -> EdgeRows:
     """Apply the policy for self-loops."""
     if policies.self_loops == "keep":
         return rows
@@ -255,7 +219,7 @@ def with_chosen_loops(rows: Rows, policies: Policies) -> Rows:
     return rows.take(~loops)
 
 
-def _without_parallels(rows: Rows, policies: Policies) -> Rows:
+def _without_parallels(rows: EdgeRows, policies: Policies) -> EdgeRows:
     keys = rows.keys()
     ascending = np.sort(keys)
     repeated = ascending[1:][ascending[1:] == ascending[:-1]]
@@ -272,7 +236,9 @@ def _without_parallels(rows: Rows, policies: Policies) -> Rows:
     return merged_rows(rows, "has parallel edges with different labels")
 
 
-def with_chosen_directions(rows: Rows, listing: str, policies: Policies) -> tuple[Rows, bool]:
+def with_chosen_directions(
+    rows: EdgeRows, listing: str, policies: Policies
+) -> tuple[EdgeRows, bool]:
     """Apply the policy for directions; return the edges and whether they are directed.
 
     Of edges listed both ways in agreement, one row is kept, the one with the smaller node first.
@@ -297,7 +263,7 @@ def with_chosen_directions(rows: Rows, listing: str, policies: Policies) -> tupl
     return merged_rows(either_way, "has different labels in its two directions"), False
 
 
-def _first_asymmetry(rows: Rows) -> tuple[int, str] | None:
+def _first_asymmetry(rows: EdgeRows) -> tuple[int, str] | None:
     """Return a row whose mirror row is missing or different and what is wrong, or None."""
     keys, mirrored = rows.keys(), replace(rows, pairs=rows.pairs[:, ::-1]).keys()
     bare = rows.codes is None and rows.weights is None and rows.attributes is None
@@ -320,7 +286,7 @@ def _first_asymmetry(rows: Rows) -> tuple[int, str] | None:
     return None
 
 
-def merged_rows(rows: Rows, disagreement: str) -> Rows:
+def merged_rows(rows: EdgeRows, disagreement: str) -> EdgeRows:
     """Make one row of all rows with the same nodes: labels agree, weights add, attributes average.
 
     Numbers are added in ascending order: the sum does not depend on the order of the rows.
@@ -351,8 +317,8 @@ def merged_rows(rows: Rows, disagreement: str) -> Rows:
 
 
 def _with_chosen_signs(
-    rows: Rows, alphabet: list[Hashable], policies: Policies
-) -> tuple[Rows, list[Hashable] | None]:
+    rows: EdgeRows, alphabet: list[Hashable], policies: Policies
+) -> tuple[EdgeRows, list[Hashable] | None]:
     """Apply the policy for negative weights, and return the labels with it."""
     weights, chosen = rows.weights, policies.negative_weights
     if weights is not None and chosen == "threshold":

@@ -1,14 +1,24 @@
-"""Inspect other libraries' objects without importing the libraries."""
+"""Read other libraries' objects without importing the libraries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from ddgk.errors import GraphError
-from ddgk.graphs.graph import describe
+from ddgk.graphs.edges import build_graph
+from ddgk.graphs.graph import Graph, describe
+from ddgk.graphs.policies import Policies, chosen_policies
 
 MISSING = object()
+# Keys under which networkx and igraph graphs are searched, unless the caller names others.
+USUAL = {
+    "node_labels": "label",
+    "edge_labels": "label",
+    "node_attributes": "attributes",
+    "edge_attributes": "attributes",
+    "edge_weights": "weight",
+}
 
 
 def kinds(thing: object) -> list[tuple[str, str]]:
@@ -47,18 +57,59 @@ def require(thing: object, library: str, kind: str, reader: str, name: str | Non
         )
 
 
-def whole_column(
-    values: Sequence[Any],
-    key: str,
+def keyed_graph(
+    names: Sequence[Hashable],
+    ends: Sequence[tuple[int, int]],
+    values: Callable[[str, str], Sequence[Any]],
+    keys: Mapping[str, str | None],
     *,
-    usual: str,
-    parameter: str,
-    called: Callable[[int], str],
-    who: str,
+    directed: bool,
+    name: str | None,
+    policies: Policies | None,
+) -> Graph:
+    """Build the graph of a library that stores labels, attributes and weights under keys.
+
+    names: of the nodes. ends: of the edges, as numbers. values: returns what is stored, given
+    "node" or "edge" and a key, with MISSING where nothing is. keys: by parameter; see `USUAL`.
+    """
+    who, policies = describe(name), chosen_policies(policies)
+
+    def called(kind: str, position: int) -> str:
+        if kind == "node":
+            return f"node {names[position]!r}"
+        u, v = ends[position]
+        return f"edge ({names[u]!r}, {names[v]!r})"
+
+    def column(parameter: str) -> list[Any] | None:
+        key = keys[parameter]
+        if key is None or (parameter == "edge_weights" and policies.weights == "ignore"):
+            return None
+        kind = parameter.partition("_")[0]
+        return whole_column(
+            values(kind, key), key, parameter, who, lambda position: called(kind, position)
+        )
+
+    return build_graph(
+        len(names),
+        ends,
+        edge_labels=column("edge_labels"),
+        edge_weights=column("edge_weights"),
+        edge_attributes=column("edge_attributes"),
+        listing="directed" if directed else "once",
+        policies=policies,
+        name=name,
+        node_names=names,
+        node_labels=column("node_labels"),
+        node_attributes=column("node_attributes"),
+    )
+
+
+def whole_column(
+    values: Sequence[Any], key: str, parameter: str, who: str, called: Callable[[int], str]
 ) -> list[Any] | None:
     """Return one value per node or edge; None if there are none and nobody asked for them.
 
-    A column with holes is an error, and so is a missing one whose key is not the `usual`, since
+    A column with holes is an error, and so is a missing one whose key is not the usual one, since
     then the caller has asked for it by name.
     """
     missing = [position for position, value in enumerate(values) if value is MISSING]
@@ -69,7 +120,7 @@ def whole_column(
             f"{who}: {called(missing[0])} has no {key!r}, but others have; "
             f"give it one, or pass {parameter}=None"
         )
-    if key != usual:
+    if key != USUAL[parameter]:
         raise GraphError(
             f"{who}: {called(missing[0])} has no {key!r}, nor has any other; "
             f"pass a {parameter} that exists, or {parameter}=None"

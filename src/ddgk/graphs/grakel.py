@@ -9,7 +9,7 @@ import numpy as np
 
 from ddgk.errors import GraphError
 from ddgk.graphs.edgelist import labels_by_name
-from ddgk.graphs.edges import EdgeTable, build_graph, number_nodes
+from ddgk.graphs.edges import build_graph, number_nodes
 from ddgk.graphs.foreign import MISSING, describe_type
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.matrices import is_sparse, matrix_entries
@@ -70,12 +70,10 @@ def from_grakel(
         vectors, by_name = by_name, None
     return build_graph(
         len(names),
-        EdgeTable(
-            pairs,
-            labels=_labels_by_ends(edge_labels, pairs.tolist(), names, who),
-            weights=weights,
-            listing="both",
-        ),
+        pairs,
+        edge_labels=_labels_by_ends(edge_labels, pairs.tolist(), names, who),
+        edge_weights=weights,
+        listing="both",
         policies=policies,
         name=name,
         node_names=names,

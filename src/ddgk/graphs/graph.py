@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ddgk.errors import GraphError, shown
 from ddgk.graphs.validation import (
+    Items,
     checked_attributes,
     checked_count,
     checked_labels,
@@ -26,8 +27,6 @@ from ddgk.graphs.validation import (
 
 if TYPE_CHECKING:
     import networkx
-
-    from ddgk.graphs.policies import Policies
 
 Integers = NDArray[np.int64]
 
@@ -133,29 +132,33 @@ class Graph:
         ascending = pairs[order]
         refuse_repeats(ascending, who)
 
-        def called_node(position: int) -> str:
-            return f"node {names[position]!r}"
-
         def called_edge(position: int) -> str:
             u, v = pairs[position]
             return f"edge ({names[u]!r}, {names[v]!r})"
 
-        put = object.__setattr__
-        put(self, "n_nodes", count)
-        put(self, "edges", frozen(ascending))
-        put(self, "directed", bool(directed))
-        put(self, "node_labels", checked_labels(node_labels, count, "node", who, called_node))
-        labels = checked_labels(edge_labels, len(pairs), "edge", who, called_edge)
-        put(self, "edge_labels", None if labels is None else tuple(labels[i] for i in order))
-        values = checked_attributes(node_attributes, count, "node", who, called_node, missing)
-        put(self, "node_attributes", None if values is None else frozen(values))
-        values = checked_attributes(edge_attributes, len(pairs), "edge", who, called_edge, missing)
-        put(self, "edge_attributes", None if values is None else frozen(values[order]))
-        weights = checked_weights(edge_weights, len(pairs), who)
-        put(self, "edge_weights", None if weights is None else frozen(weights[order]))
-        put(self, "name", None if name is None else str(name))
-        put(self, "node_names", names)
-        put(self, "_digest", None)
+        of_nodes = Items(who, "node", count, lambda position: f"node {names[position]!r}")
+        of_edges = Items(who, "edge", len(pairs), called_edge)
+        labels = checked_labels(edge_labels, of_edges)
+        attributes = checked_attributes(node_attributes, of_nodes, missing)
+        vectors = checked_attributes(edge_attributes, of_edges, missing)
+        weights = checked_weights(edge_weights, of_edges)
+        self._fill(
+            n_nodes=count,
+            edges=frozen(ascending),
+            directed=bool(directed),
+            node_labels=checked_labels(node_labels, of_nodes),
+            edge_labels=None if labels is None else tuple(labels[i] for i in order),
+            node_attributes=None if attributes is None else frozen(attributes),
+            edge_attributes=None if vectors is None else frozen(vectors[order]),
+            edge_weights=None if weights is None else frozen(weights[order]),
+            name=None if name is None else str(name),
+            node_names=names,
+        )
+
+    def _fill(self, **fields: Any) -> None:
+        put, get = object.__setattr__, fields.get  # readers make many thousands of graphs
+        for key in Graph.__slots__:
+            put(self, key, get(key))
 
     @property
     def n_edges(self) -> int:
@@ -209,35 +212,15 @@ class Graph:
 
     @classmethod
     def from_checked(
-        cls,
-        n_nodes: int,
-        edges: Integers,
-        *,
-        directed: bool = False,
-        node_labels: tuple[Hashable, ...] | None = None,
-        edge_labels: tuple[Hashable, ...] | None = None,
-        node_attributes: NDArray[np.float64] | None = None,
-        edge_attributes: NDArray[np.float64] | None = None,
-        edge_weights: NDArray[np.float64] | None = None,
-        name: str | None = None,
+        cls, n_nodes: int, edges: Integers, *, directed: bool = False, **fields: Any
     ) -> Graph:
-        """Make a graph of arrays as the constructor would leave them, without checks.
+        """Make a graph of fields as the constructor would leave them, without checks.
 
         For readers that have checked many graphs at once: edges ascending, arrays read-only.
         """
         graph = object.__new__(cls)
-        put = object.__setattr__
-        put(graph, "n_nodes", n_nodes)
-        put(graph, "edges", edges)
-        put(graph, "directed", directed)
-        put(graph, "node_labels", node_labels)
-        put(graph, "edge_labels", edge_labels)
-        put(graph, "node_attributes", node_attributes)
-        put(graph, "edge_attributes", edge_attributes)
-        put(graph, "edge_weights", edge_weights)
-        put(graph, "name", name)
-        put(graph, "node_names", tuple(range(n_nodes)))
-        put(graph, "_digest", None)
+        names = tuple(range(n_nodes))
+        graph._fill(n_nodes=n_nodes, edges=edges, directed=directed, node_names=names, **fields)
         return graph
 
     def permuted(self, order: Sequence[int] | NDArray[np.integer[Any]]) -> Graph:
@@ -284,19 +267,8 @@ class Graph:
         return Graph(fields.pop("n_nodes"), fields.pop("edges"), **fields)
 
     @classmethod
-    def from_networkx(
-        cls,
-        graph: networkx.Graph,
-        *,
-        node_labels: str | None = "label",
-        edge_labels: str | None = "label",
-        node_attributes: str | None = "attributes",
-        edge_attributes: str | None = "attributes",
-        edge_weights: str | None = "weight",
-        name: str | None = None,
-        policies: Policies | None = None,
-    ) -> Graph:
-        """Convert a networkx graph; see `ddgk.graphs.networkx.from_networkx`.
+    def from_networkx(cls, graph: networkx.Graph, **how: Any) -> Graph:
+        """Convert a networkx graph; `how` as for `ddgk.graphs.from_networkx`.
 
         Examples
         --------
@@ -307,16 +279,7 @@ class Graph:
         """
         from ddgk.graphs.networkx import from_networkx
 
-        return from_networkx(
-            graph,
-            node_labels=node_labels,
-            edge_labels=edge_labels,
-            node_attributes=node_attributes,
-            edge_attributes=edge_attributes,
-            edge_weights=edge_weights,
-            name=name,
-            policies=policies,
-        )
+        return from_networkx(graph, **how)
 
     def to_networkx(self) -> networkx.Graph:
         """Convert to networkx, with the caller's node names; the inverse of `from_networkx`."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ddgk.graphs.edges import EdgeTable, build_graph
-from ddgk.graphs.foreign import MISSING, require, whole_column
-from ddgk.graphs.graph import Graph, describe
-from ddgk.graphs.policies import Policies, chosen_policies
+from ddgk.graphs.foreign import MISSING, keyed_graph, require
+from ddgk.graphs.graph import Graph
+from ddgk.graphs.policies import Policies
 
 if TYPE_CHECKING:
     import igraph
@@ -56,47 +54,27 @@ def from_igraph(
     Graph(n_nodes=4, n_edges=4, node_labels=2)
     """
     require(graph, "igraph", "Graph", "from_igraph", name)
-    policies = chosen_policies(policies)
     if name is None and "name" in graph.attributes():
         name = graph["name"] or None
-    who = describe(name)
-    ends = graph.get_edgelist()
-    names = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
+    nodes, edges = graph.vs, graph.es
 
-    def column(
-        items: Any, key: str | None, usual: str, parameter: str, called: Callable[[int], str]
-    ) -> list[Any] | None:
-        if key is None:
-            return None
+    def values(kind: str, key: str) -> list[Any]:
+        items = nodes if kind == "node" else edges
         known = items[key] if key in items.attributes() else [None] * len(items)
-        values = [MISSING if value is None else value for value in known]
-        return whole_column(values, key, usual=usual, parameter=parameter, called=called, who=who)
+        return [MISSING if value is None else value for value in known]
 
-    def of_nodes(key: str | None, usual: str, parameter: str) -> list[Any] | None:
-        return column(graph.vs, key, usual, parameter, lambda i: f"node {names[i]!r}")
-
-    def of_edges(key: str | None, usual: str, parameter: str) -> list[Any] | None:
-        return column(
-            graph.es,
-            key,
-            usual,
-            parameter,
-            lambda i: f"edge ({names[ends[i][0]]!r}, {names[ends[i][1]]!r})",
-        )
-
-    ignored = policies.weights == "ignore"
-    return build_graph(
-        graph.vcount(),
-        EdgeTable(
-            ends,
-            labels=of_edges(edge_labels, "label", "edge_labels"),
-            weights=None if ignored else of_edges(edge_weights, "weight", "edge_weights"),
-            attributes=of_edges(edge_attributes, "attributes", "edge_attributes"),
-            listing="directed" if graph.is_directed() else "once",
-        ),
-        policies=policies,
+    return keyed_graph(
+        nodes["name"] if "name" in nodes.attributes() else range(graph.vcount()),
+        graph.get_edgelist(),
+        values,
+        {
+            "node_labels": node_labels,
+            "edge_labels": edge_labels,
+            "node_attributes": node_attributes,
+            "edge_attributes": edge_attributes,
+            "edge_weights": edge_weights,
+        },
+        directed=graph.is_directed(),
         name=name,
-        node_names=names,
-        node_labels=of_nodes(node_labels, "label", "node_labels"),
-        node_attributes=of_nodes(node_attributes, "attributes", "node_attributes"),
+        policies=policies,
     )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ddgk.errors import GraphError
-from ddgk.graphs.edges import EdgeTable, build_graph
+from ddgk.graphs.edges import build_graph
 from ddgk.graphs.foreign import describe_type, kinds
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
@@ -68,7 +68,9 @@ def from_matrix(
         pairs, weights = pairs[off], values[off]
     return build_graph(
         n_nodes,
-        EdgeTable(pairs, weights=weights, listing="both"),
+        pairs,
+        edge_weights=weights,
+        listing="both",
         policies=policies,
         name=name,
         node_names=node_names,

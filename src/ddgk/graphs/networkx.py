@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from ddgk.errors import GraphError, MissingExtraError
-from ddgk.graphs.edges import EdgeTable, build_graph
-from ddgk.graphs.foreign import MISSING, require, whole_column
+from ddgk.graphs.foreign import MISSING, keyed_graph, require
 from ddgk.graphs.graph import Graph, describe
-from ddgk.graphs.policies import Policies, chosen_policies
+from ddgk.graphs.policies import Policies
 
 if TYPE_CHECKING:
     import networkx
@@ -62,48 +60,26 @@ def from_networkx(
     2
     """
     require(graph, "networkx", "Graph", "from_networkx", name)
-    policies = chosen_policies(policies)
     name = name if name is not None else graph.graph.get("name") or None
-    names = list(graph)
-    ends = [(u, v) for u, v in graph.edges()]
-    numbers = {node: number for number, node in enumerate(names)}
-    who = describe(name)
-
-    def column(
-        key: str | None,
-        usual: str,
-        parameter: str,
-        dictionaries: Iterable[dict[Any, Any]],
-        called: Callable[[int], str],
-    ) -> list[Any] | None:
-        if key is None:
-            return None
-        values = [data.get(key, MISSING) for data in dictionaries]
-        return whole_column(values, key, usual=usual, parameter=parameter, called=called, who=who)
-
-    def of_nodes(key: str | None, usual: str, parameter: str) -> list[Any] | None:
-        found = (data for _, data in graph.nodes(data=True))
-        return column(key, usual, parameter, found, lambda i: f"node {names[i]!r}")
-
-    def of_edges(key: str | None, usual: str, parameter: str) -> list[Any] | None:
-        found = (data for _, _, data in graph.edges(data=True))
-        return column(key, usual, parameter, found, lambda i: f"edge {ends[i]!r}")
-
-    ignored = policies.weights == "ignore"
-    return build_graph(
-        len(names),
-        EdgeTable(
-            [(numbers[u], numbers[v]) for u, v in ends],
-            labels=of_edges(edge_labels, "label", "edge_labels"),
-            weights=None if ignored else of_edges(edge_weights, "weight", "edge_weights"),
-            attributes=of_edges(edge_attributes, "attributes", "edge_attributes"),
-            listing="directed" if graph.is_directed() else "once",
-        ),
-        policies=policies,
+    numbers = {node: number for number, node in enumerate(graph)}
+    stored: dict[str, list[dict[Any, Any]]] = {
+        "node": [data for _, data in graph.nodes(data=True)],
+        "edge": [data for _, _, data in graph.edges(data=True)],
+    }
+    return keyed_graph(
+        list(graph),
+        [(numbers[u], numbers[v]) for u, v in graph.edges()],
+        lambda kind, key: [data.get(key, MISSING) for data in stored[kind]],
+        {
+            "node_labels": node_labels,
+            "edge_labels": edge_labels,
+            "node_attributes": node_attributes,
+            "edge_attributes": edge_attributes,
+            "edge_weights": edge_weights,
+        },
+        directed=graph.is_directed(),
         name=name,
-        node_names=names,
-        node_labels=of_nodes(node_labels, "label", "node_labels"),
-        node_attributes=of_nodes(node_attributes, "attributes", "node_attributes"),
+        policies=policies,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -90,17 +89,6 @@ class Policies:
         if not real or not 0 <= threshold < math.inf:
             raise ParameterError(f"threshold must be a number of at least 0, not {threshold!r}")
         object.__setattr__(self, "threshold", float(threshold))
-
-    def replace(self, **changes: Any) -> Policies:
-        """Return a copy with some fields changed.
-
-        Examples
-        --------
-        >>> from ddgk.graphs import Policies
-        >>> Policies().replace(empty="skip").empty
-        'skip'
-        """
-        return dataclasses.replace(self, **changes)
 
 
 DEFAULT = Policies()

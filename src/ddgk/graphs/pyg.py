@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import GraphError
-from ddgk.graphs.edges import EdgeTable, build_graph
+from ddgk.graphs.edges import build_graph
 from ddgk.graphs.foreign import kinds, require
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies, chosen_policies
@@ -77,13 +77,11 @@ def from_pyg(
         weights = weights[:, 0] if weights is not None and weights.shape[1:] == (1,) else weights
     return build_graph(
         reader.n_nodes(node_labels, node_attributes),
-        EdgeTable(
-            reader.pairs(),
-            labels=edge_kinds,
-            attributes=edge_vectors,
-            weights=weights,
-            listing="both",
-        ),
+        reader.pairs(),
+        edge_labels=edge_kinds,
+        edge_attributes=edge_vectors,
+        edge_weights=weights,
+        listing="both",
         policies=policies,
         name=reader.name,
         node_labels=labels,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ddgk.errors import GraphError, MissingExtraError, shown
 from ddgk.graphs.edges import check_empty
@@ -99,54 +98,6 @@ def parse_smiles(text: str, who: str) -> Chem.Mol:
     return molecule
 
 
-def coordinates(molecule: Graph | Chem.Mol) -> NDArray[np.float64]:
-    """Return 2D coordinates of the atoms for drawing, as RDKit lays molecules out.
-
-    Parameters
-    ----------
-    molecule : Graph or rdkit.Chem.Mol
-        A graph must have come from a molecule: its labels are those of `from_rdkit`.
-
-    Returns
-    -------
-    array of shape (n_nodes, 2)
-
-    Examples
-    --------
-    >>> from ddgk.graphs import from_smiles
-    >>> from ddgk.graphs.rdkit import coordinates
-    >>> coordinates(from_smiles("CCO")).shape
-    (3, 2)
-    """
-    chem = _chem()
-    from rdkit.Chem import rdDepictor
-
-    drawn = _molecule(molecule) if isinstance(molecule, Graph) else chem.Mol(molecule)
-    rdDepictor.Compute2DCoords(drawn)
-    points: NDArray[np.float64] = np.array(drawn.GetConformer().GetPositions())[:, :2]
-    return points
-
-
-def is_molecule(graph: Graph) -> bool:
-    """Tell whether a graph is labelled as `from_rdkit` labels molecules.
-
-    >>> is_molecule(Graph(2, [(0, 1)], node_labels=["C", "O-"], edge_labels=["="]))
-    True
-    >>> is_molecule(Graph(2, [(0, 1)], node_labels=["C", "spam"], edge_labels=["="]))
-    False
-    """
-    labels, bonds = graph.node_labels, graph.edge_labels
-    if labels is None or graph.directed or (bonds is None and graph.n_edges):
-        return False
-    if not set(bonds or ()) <= set(BONDS.values()):
-        return False
-    try:
-        known = {label: _element(label) for label in set(labels)}
-    except MissingExtraError:
-        return False
-    return None not in known.values()
-
-
 def _graph(molecule: Any, name: str | None, policies: Policies) -> Graph:
     if policies.hydrogens == "add":
         molecule = _chem().AddHs(molecule)
@@ -178,47 +129,6 @@ def _charge(charge: int) -> str:
         return ""
     sign = "+" if charge > 0 else "-"
     return sign if abs(charge) == 1 else f"{sign}{abs(charge)}"
-
-
-def _element(label: Any) -> tuple[str, int] | None:
-    """Return the element and charge that a label names, or None."""
-    if not isinstance(label, str) or not label.isascii():
-        return None
-    symbol = label.rstrip("0123456789").rstrip("+-")
-    rest = label[len(symbol) :]
-    charge = int(rest + "1") if rest in ("+", "-") else int(rest) if rest else 0
-    if symbol == "*":
-        return symbol, charge
-    table = _chem().GetPeriodicTable()
-    try:
-        return (symbol, charge) if table.GetAtomicNumber(symbol) > 0 else None
-    except RuntimeError:
-        return None
-
-
-def _molecule(graph: Graph) -> Any:
-    """Return an unsanitised molecule of a graph made by `from_rdkit`."""
-    chem = _chem()
-    if not is_molecule(graph):
-        raise GraphError(
-            f"{describe(graph.name)}: it is not labelled as a molecule; "
-            "coordinates are for graphs of SMILES and RDKit molecules"
-        )
-    kinds = {sign: getattr(chem.BondType, kind) for kind, sign in BONDS.items()}
-    editable = chem.RWMol()
-    for label in graph.node_labels or ():
-        found = _element(label)
-        assert found is not None
-        atom = chem.Atom(found[0])
-        atom.SetFormalCharge(found[1])
-        editable.AddAtom(atom)
-    for (u, v), sign in zip(graph.edges.tolist(), graph.edge_labels or (), strict=True):
-        if u != v:
-            editable.AddBond(u, v, kinds[str(sign)])
-    molecule = editable.GetMol()
-    molecule.UpdatePropertyCache(strict=False)
-    chem.FastFindRings(molecule)
-    return molecule
 
 
 def _reason(text: str) -> str:

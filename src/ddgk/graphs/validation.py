@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +15,20 @@ from ddgk.errors import GraphError, shown
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 PLAIN = (str, int, float, bool, type(None))
+
+
+@dataclass(frozen=True)
+class Items:
+    """The nodes or the edges of a graph, for checks of what belongs to them.
+
+    who: what messages call the graph. kind: "node" or "edge". count: how many there are.
+    called: names the one at a position in the caller's words.
+    """
+
+    who: str
+    kind: str
+    count: int
+    called: Callable[[int], str]
 
 
 def plain(value: Any) -> Any:
@@ -91,51 +106,38 @@ def refuse_repeats(pairs: NDArray[np.int64], who: str) -> None:
         )
 
 
-def checked_labels(
-    labels: Iterable[Hashable] | None,
-    count: int,
-    kind: str,
-    who: str,
-    called: Callable[[int], str],
-) -> tuple[Hashable, ...] | None:
-    """Return labels as plain hashables, one per node or edge.
-
-    `called` names the node or edge at a position in the caller's words, for messages.
-    """
+def checked_labels(labels: Iterable[Hashable] | None, items: Items) -> tuple[Hashable, ...] | None:
+    """Return labels as plain hashables, one per item."""
     if labels is None:
         return None
+    who, kind = items.who, items.kind
     values = tuple(map(plain, labels))
-    if len(values) != count:
-        raise GraphError(f"{who}: {len(values)} {kind} labels for {count} {kind}s")
+    if len(values) != items.count:
+        raise GraphError(f"{who}: {len(values)} {kind} labels for {items.count} {kind}s")
     for position, value in enumerate(values):
         if type(value) is str or type(value) is int:
             continue
         # A torch tensor hashes by its address, so that equal labels would differ.
         if not _is_hashable(value) or getattr(value, "ndim", False):
             raise GraphError(
-                f"{who}: the label {shown(repr(value))} of {called(position)} is not hashable; "
-                "use a number, a text or a tuple"
+                f"{who}: the label {shown(repr(value))} of {items.called(position)} is not "
+                "hashable; use a number, a text or a tuple"
             )
         if _holds_nan(value):
             raise GraphError(
-                f"{who}: the label of {called(position)} is NaN, which equals no label, "
+                f"{who}: the label of {items.called(position)} is NaN, which equals no label, "
                 "not even itself; use None or a text"
             )
     return values
 
 
 def checked_attributes(
-    attributes: ArrayLike | None,
-    count: int,
-    kind: str,
-    who: str,
-    called: Callable[[int], str],
-    missing: str,
+    attributes: ArrayLike | None, items: Items, missing: str
 ) -> NDArray[np.float64] | None:
     """Return attributes as a (count, k) array of finite numbers, and NaN where it may be."""
     if attributes is None:
         return None
-    what = f"{kind} attributes"
+    who, count, what = items.who, items.count, f"{items.kind} attributes"
     values = real_numbers(attributes, what, who)
     if count == 0 and values.shape == (0,):
         return None
@@ -151,32 +153,40 @@ def checked_attributes(
         unknown = np.isnan(values)
         if missing != "mask" and unknown[row, column]:
             raise GraphError(
-                f"{who}: attribute {column} of {called(row)} is missing (NaN)",
+                f"{who}: attribute {column} of {items.called(row)} is missing (NaN)",
                 policy="missing",
                 choices=("mask",),
             )
         if np.isinf(values).any():
             row, column = np.argwhere(np.isinf(values))[0].tolist()
             raise GraphError(
-                f"{who}: attribute {column} of {called(row)} is {values[row, column]}; "
-                "attributes must be finite"
+                f"{who}: attribute {column} of {items.called(row)} is "
+                f"{values[row, column]}; attributes must be finite"
             )
         values[unknown] = np.nan  # one bit pattern for all, for the digest
     return values
 
 
 def checked_weights(
-    weights: ArrayLike | None, n_edges: int, who: str
+    weights: ArrayLike | None, edges: Items, **fix: Any
 ) -> NDArray[np.float64] | None:
-    """Return edge weights as a finite (n_edges,) array."""
+    """Return edge weights as a finite (n_edges,) array; fix: what the error may advise."""
     if weights is None:
         return None
-    values = real_numbers(weights, "edge weights", who)
-    if values.shape != (n_edges,):
-        raise GraphError(f"{who}: edge weights must have shape ({n_edges},), not {values.shape}")
-    if not np.isfinite(values).all():
-        at = int(np.argmin(np.isfinite(values)))
-        raise GraphError(f"{who}: edge weights must be finite, but entry {at} is {values[at]}")
+    values = real_numbers(weights, "edge weights", edges.who)
+    if values.shape != (edges.count,):
+        raise GraphError(
+            f"{edges.who}: edge weights must have shape ({edges.count},), not {values.shape}"
+        )
+    bad = ~np.isfinite(values)
+    if bad.any():
+        position = int(bad.argmax())
+        raise GraphError(
+            f"{edges.who}: {edges.called(position)} has weight {values[position]:g}, "
+            "but weights are finite numbers",
+            advice="correct it",
+            **fix,
+        )
     return values
 
 

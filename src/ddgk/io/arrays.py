@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from ddgk.errors import DatasetError, shown
 from ddgk.graphs import Graph, from_matrix
-from ddgk.io.archives import read_archive
-from ddgk.io.limits import MAX_PARSED_BYTES, check_n_nodes
-from ddgk.io.options import Options
+from ddgk.io.reading import MAX_PARSED_BYTES, Options, check_n_nodes, read_archive
 
 # Sparse matrices as scipy.sparse.save_npz writes them.
 SPARSE_ARRAYS = {

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import http.client
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from ipaddress import ip_address
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
@@ -17,15 +14,10 @@ from ddgk.errors import DownloadError
 
 CHUNK = 1 << 16
 TIMEOUT_SECONDS = 30.0
-QUIET_SECONDS = 1.0
 
 
 class UnreachableError(DownloadError):
     """There is no such file on the server, or no server."""
-
-
-class _Meter(Protocol):
-    def __call__(self, done: int, total: int | None) -> None: ...
 
 
 class _CheckedRedirects(HTTPRedirectHandler):
@@ -92,37 +84,26 @@ def _promised_length(header: str | None) -> int | None:
 
 
 def _copy(response: Any, path: Path, url: str, total: int | None, max_bytes: int) -> int:
-    done = 0
-    with path.open("wb") as file, _progress(url.rpartition("/")[2]) as show:
-        while chunk := response.read(CHUNK):
-            done += len(chunk)
-            if done > max_bytes:
-                raise DownloadError(f"{url}: more than max_bytes={max_bytes} bytes arrived")
-            file.write(chunk)
-            show(done, total)
-    return done
-
-
-@contextmanager
-def _progress(name: str) -> Iterator[_Meter]:
-    """Show a bar on a terminal, once it is clear that the user has to wait."""
+    """Write a response to a file, with a bar on a terminal; return how many bytes arrived."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    bar = Progress(*columns, TimeRemainingColumn(), console=console, transient=True)
-    task = bar.add_task(name)
-    begun = time.monotonic()
-
-    def show(done: int, total: int | None) -> None:
-        if console.is_terminal and time.monotonic() - begun > QUIET_SECONDS:
-            bar.start()
-            bar.update(task, completed=done, total=total)
-
-    try:
-        yield show
-    finally:
-        # Stopping a bar that never started would still print an empty line.
-        if bar.live.is_started:
-            bar.stop()
+    bar = Progress(
+        *columns,
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+    done = 0
+    with path.open("wb") as file, bar:
+        task = bar.add_task(url.rpartition("/")[2], total=total)
+        while chunk := response.read(CHUNK):
+            done += len(chunk)
+            if done > max_bytes:
+                raise DownloadError(f"{url}: more than max_bytes={max_bytes} bytes arrived")
+            file.write(chunk)
+            bar.update(task, completed=done)
+    return done

@@ -1,26 +1,63 @@
-"""Read graphs from what a user points at: names, files, folders, patterns."""
+"""Read graphs from what a user points at: names, files, folders, patterns.
+
+`READERS` is the table of file formats: one reader per ending, from a file's bytes to its graphs.
+"""
 
 from __future__ import annotations
 
 import glob
 import os
 import re
+from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
-from ddgk.errors import DatasetError, InputError, shown
+from ddgk.errors import DatasetError, DatasetNotFoundError, GraphError, InputError, shown
+from ddgk.graphs import Graph
 from ddgk.graphs.policies import Policies, chosen_policies
-from ddgk.io.catalogue import NETWORKS
+from ddgk.io.arrays import read_mtx, read_npy, read_npz
+from ddgk.io.catalogue import BUILT_IN, DATASETS, NETWORKS, check_name, find_network, find_tu
 from ddgk.io.dataset import Dataset, ReadReport
-from ddgk.io.formats import READERS, convert
-from ddgk.io.limits import MAX_BYTES, MAX_PARSED_BYTES, budget, read_file
-from ddgk.io.loading import is_path, load
-from ddgk.io.networks import load_network
-from ddgk.io.options import Options
-from ddgk.io.storage import check_name, find_network, find_tu
+from ddgk.io.loading import is_path, load, not_stored
+from ddgk.io.markup import read_gexf, read_gml, read_graph6, read_graphml, read_json, read_pajek
+from ddgk.io.reading import MAX_BYTES, MAX_PARSED_BYTES, ByteBudget, Options
+from ddgk.io.tables import (
+    read_csv,
+    read_edges,
+    read_parquet,
+    read_sdf,
+    read_smiles,
+    read_tsv,
+    read_txt,
+)
 from ddgk.io.tu import is_tu_folder, read_tu
 
 MAX_LISTED = 20
+
+Reader = Callable[[bytes, str, str, Options], list[Graph]]
+
+READERS: dict[str, Reader] = {
+    ".gml": read_gml,
+    ".graphml": read_graphml,
+    ".gexf": read_gexf,
+    ".json": read_json,
+    ".net": read_pajek,
+    ".g6": read_graph6,
+    ".s6": read_graph6,
+    ".edges": read_edges,
+    ".edgelist": read_edges,
+    ".ncol": read_edges,
+    ".txt": read_txt,
+    ".csv": read_csv,
+    ".tsv": read_tsv,
+    ".parquet": read_parquet,
+    ".mtx": read_mtx,
+    ".npy": read_npy,
+    ".npz": read_npz,
+    ".smi": read_smiles,
+    ".smiles": read_smiles,
+    ".sdf": read_sdf,
+}
 
 
 def read(
@@ -166,7 +203,7 @@ def _read_folder(path: Path, options: Options, max_bytes: int) -> Dataset:
 
 def _read_files(paths: list[Path], name: str, options: Options, max_bytes: int) -> Dataset:
     """Read all files; those that cannot be read are collected into one error."""
-    allowed = budget(max_bytes)
+    allowed = ByteBudget(max_bytes)
     graphs, errors = [], []
     for path in sorted(paths, key=_natural_order):
         suffix = path.suffix.lower()
@@ -175,7 +212,7 @@ def _read_files(paths: list[Path], name: str, options: Options, max_bytes: int) 
                 raise DatasetError(
                     f"{path}: cannot tell its format; known endings are {_endings()}"
                 )
-            data = read_file(path, allowed)
+            data = allowed.read_file(path)
             graphs += convert(data, suffix, str(path), path.stem, options)
         except InputError as error:
             errors.append(error)
@@ -203,13 +240,117 @@ def _combined(errors: list[InputError], n_files: int) -> InputError:
         combined.causes = tuple(errors[:MAX_LISTED])
         return combined
     listed = [error.problem for error in errors[:MAX_LISTED]]
-    return DatasetError(
-        "\n  ".join([f"{head}:", *listed]),
-        advice=first.advice,
-        policy=first.policy,
-        choices=first.choices,
-        call=first.call,
+    return first.of_file("\n  ".join([f"{head}:", *listed]))
+
+
+def karate_club() -> Graph:
+    """Return the friendships in Zachary's karate club: 34 nodes, 78 edges, structure only.
+
+    Examples
+    --------
+    >>> from ddgk.io import karate_club
+    >>> karate_club()
+    Graph(n_nodes=34, n_edges=78, name='karate')
+    """
+    return load_network(BUILT_IN)
+
+
+def load_network(
+    name: str | PathLike[str],
+    *,
+    node_labels: str | None = None,
+    policies: Policies | None = None,
+    max_bytes: int = MAX_PARSED_BYTES,
+) -> Graph:
+    """Load a network by name, or from a GML file.
+
+    "karate" comes with networkx. Any other name is looked for as ``networks/NAME.gml`` in the
+    folder that the environment variable DDGK_DATA names, then in the cache. Only the structure is
+    read, unless you ask for more.
+
+    Parameters
+    ----------
+    name : str or path
+        A path must be given as a path object or end in ".gml".
+    node_labels : str, optional
+        The key of node labels: in "adjnoun" ``"value"`` tells adjectives (0) from nouns (1).
+    policies : Policies, optional
+        How to read directions, repeated edges and weights. The networks in `NETWORKS` have
+        defaults of their own, which make the undirected simple graph that the paper uses:
+        "celegansneural" is a directed multigraph with weights, and "karate" has weights.
+    max_bytes : int
+        How large a file may be.
+
+    Examples
+    --------
+    >>> from ddgk.io import load_network
+    >>> load_network("karate", node_labels="club").node_labels[:2]
+    ('Mr. Hi', 'Mr. Hi')
+    >>> load_network("celegansneural")  # doctest: +SKIP
+    Graph(n_nodes=297, n_edges=2148, name='celegansneural')
+    """
+    if not isinstance(name, str) or name.endswith(".gml"):
+        path, name, known = Path(name), Path(name).stem, None
+    else:
+        known = NETWORKS.get(check_name(name))
+        if name == BUILT_IN:
+            path = None
+        else:
+            path = find_network(name)
+            if path is None and name in DATASETS:
+                raise DatasetNotFoundError(f"{name!r} is a set, not a network; use load({name!r})")
+            if path is None:
+                raise not_stored(name, "network", f"networks/{name}.gml")
+    options = Options(
+        node_labels=node_labels,
+        edge_labels=None,
+        node_attributes=None,
+        edge_attributes=None,
+        edge_weights="weight" if known is None else known.edge_weights,
+        policies=known.policies
+        if policies is None and known is not None
+        else chosen_policies(policies),
     )
+    if path is None:
+        import networkx
+
+        return options.convert(networkx.karate_club_graph(), name)
+    data = ByteBudget(max_bytes).read_file(path)
+    return convert(data, ".gml", os.fspath(path), name, options)[0]
+
+
+def convert(data: bytes, suffix: str, where: str, name: str, options: Options) -> list[Graph]:
+    """Read a file's bytes by the table, with the file's name in every message."""
+    try:
+        graphs = READERS[suffix](data, where, name, options)
+        for graph in graphs:
+            _check_texts(graph)
+    except InputError as error:
+        error.problem = shown(error.problem.removeprefix(where), 1000)
+        if not error.problem.startswith((":", ",")):
+            error.problem = f": {error.problem}"
+        error.problem = where + error.problem
+        raise
+    except RecursionError as error:
+        raise DatasetError(f"{where}: something in it is nested too deeply") from error
+    if options.policies.empty != "skip":
+        return graphs
+    options.skipped.extend(
+        f"{where}: graph {graph.name!r} has no nodes" for graph in graphs if not graph.n_nodes
+    )
+    return [graph for graph in graphs if graph.n_nodes]
+
+
+def _check_texts(graph: Graph) -> None:
+    """Refuse halves of characters, which an escape in a file can make: no file can hold them."""
+    columns = ((graph.name,), graph.node_names, graph.node_labels or (), graph.edge_labels or ())
+    for column in columns:
+        try:
+            "".join(text for text in column if isinstance(text, str)).encode()
+        except UnicodeEncodeError as error:
+            raise GraphError(
+                f"{error.object[error.start]!a} is half of a character (a lone surrogate)"
+            ) from error
 
 
 def _is_pattern(text: str) -> bool:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from os import PathLike
 from pathlib import Path
 
-from ddgk.errors import DatasetError, DatasetNotFoundError, DownloadError, ParameterError, shown
+from ddgk.errors import (
+    DatasetError,
+    DatasetNotFoundError,
+    DownloadError,
+    ParameterError,
+    shown,
+    warn_caller,
+)
 from ddgk.graphs.policies import Policies
-from ddgk.io.catalogue import DATASETS, NETWORKS, suggest
-from ddgk.io.dataset import Dataset
-from ddgk.io.limits import MAX_BYTES
-from ddgk.io.storage import (
+from ddgk.io.catalogue import (
+    DATASETS,
+    NETWORKS,
     cache_folder,
     check_hash,
     check_name,
@@ -22,7 +27,10 @@ from ddgk.io.storage import (
     folders,
     list_stored,
     new_file,
+    suggest,
 )
+from ddgk.io.dataset import Dataset
+from ddgk.io.reading import MAX_BYTES
 from ddgk.io.tu import read_tu
 
 COLLECTION = "https://www.chrsmrrs.com/graphkerneldatasets"
@@ -89,11 +97,10 @@ def load(
     dataset = read_tu(path, name=name, policies=policies, max_bytes=max_bytes)
     known = DATASETS.get(name)
     if known is not None and dataset.fingerprint != known.fingerprint:
-        warnings.warn(
+        warn_caller(
             f"{path} is not {name} as it was published: its content has fingerprint "
             f"{dataset.fingerprint}, not {known.fingerprint}; to fetch the published one, "
             "delete or rename the file",
-            stacklevel=2,
         )
     return dataset
 
@@ -106,6 +113,21 @@ def get(
     What is downloaded is parsed before it is kept. A set in `DATASETS` must have the published
     content, whatever the bytes of its archive; of others the file's hash is noted in the cache and
     compared at every later use.
+
+    Parameters
+    ----------
+    name : str
+        Of a TU set.
+    sha256 : str, optional
+        The hash that the file must have.
+    fetch : bool
+        Download what is not stored; False raises instead.
+    max_bytes : int
+        Largest download, and largest content of the archive.
+
+    Returns
+    -------
+    Path
 
     Examples
     --------
@@ -153,7 +175,7 @@ def _fetch(name: str, sha256: str | None, allowed: bool, max_bytes: int) -> Path
             download(url, path, max_bytes=max_bytes)
             _check_content(path, name, url, sha256, max_bytes)
     except UnreachableError as error:
-        raise _not_found(name, error) from error
+        raise not_stored(name, "data set", f"tu/{name}.zip", error) from error
     except DownloadError:
         raise
     except OSError as error:
@@ -181,17 +203,26 @@ def _check_content(path: Path, name: str, url: str, sha256: str | None, max_byte
         )
 
 
-def _not_found(name: str, reason: DownloadError) -> DatasetNotFoundError | DownloadError:
-    """Of a name nobody knows the likely cause is a typo; of a known one, the connection."""
-    looked = " and ".join(str(folder / "tu") for folder in folders())
+def not_stored(
+    name: str, kind: str, file: str, tried: DownloadError | None = None
+) -> DatasetNotFoundError | DownloadError:
+    """Return the error on a name that is not found, with where it was looked for and the fix.
+
+    Of a name nobody knows the likely cause is a typo; of a known one, the connection.
+    """
+    folder, _, own = file.partition("/")
+    looked = " and ".join(str(place / folder) for place in folders())
+    then = "" if tried is None else f", then at {tried}"
     how = (
-        f"Looked in {looked}, then at {reason}. To use it offline put {name}.zip into the folder "
-        "tu/ of a folder that DDGK_DATA names"
+        f"Looked in {looked}{then}. To use it offline put {own} into the folder {folder}/ of a "
+        "folder that DDGK_DATA names"
     )
-    if name in DATASETS:
-        return DownloadError(f"data set {name!r} is not on this computer. {how}")
-    known = [*DATASETS, *NETWORKS, *list_stored()]
-    return DatasetNotFoundError(f"no data set {name!r} here; {suggest(name, known)} {how}")
+    known = DATASETS.get(name) or NETWORKS.get(name)
+    if known is None:
+        every = [*DATASETS, *NETWORKS, *list_stored()]
+        return DatasetNotFoundError(f"no {kind} {name!r} here; {suggest(name, every)} {how}")
+    text = f"{kind} {name!r} is not on this computer ({known.citation}). {how}"
+    return DatasetNotFoundError(text) if tried is None else DownloadError(text)
 
 
 def _checked_hash(sha256: str | None) -> str | None:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ddgk.errors import DatasetError, GraphError, shown
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.edges import (
-    Rows,
+    EdgeRows,
     Speaker,
     merged_rows,
     with_chosen_directions,
@@ -31,9 +31,8 @@ from ddgk.graphs.edges import (
 )
 from ddgk.graphs.policies import chosen_policies
 from ddgk.graphs.validation import frozen
-from ddgk.io.archives import read_archive
 from ddgk.io.dataset import Dataset, ReadReport
-from ddgk.io.limits import MAX_BYTES, budget, read_file
+from ddgk.io.reading import MAX_BYTES, ByteBudget, read_archive
 
 Integers = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -112,12 +111,12 @@ def is_tu_folder(path: Path) -> bool:
 
 def _texts_of_folder(path: Path, max_bytes: int) -> tuple[str, dict[str, Text]]:
     stem = _only_stem([file.name for file in path.glob("*_A.txt")], path)
-    allowed = budget(max_bytes)
+    allowed = ByteBudget(max_bytes)
     texts = {}
     for kind in KINDS:
         file = path / f"{stem}_{kind}.txt"
         if file.exists():
-            texts[kind] = Text(read_file(file, allowed), str(file))
+            texts[kind] = Text(allowed.read_file(file), str(file))
     return stem, texts
 
 
@@ -242,7 +241,7 @@ def _graph_sizes(
 
 def _read_edges(
     texts: Mapping[str, Text], owner: Integers, nodes: _Nodes, policies: Policies
-) -> tuple[Rows, list[Hashable], bool]:
+) -> tuple[EdgeRows, list[Hashable], bool]:
     """Return all edges in ascending order of sorted nodes, their alphabet, and if directed."""
     where = texts["A"].where
     edges = read_integers(texts["A"].data, where, 2) - 1
@@ -256,7 +255,7 @@ def _read_edges(
         alphabet, codes = _as_labels(known), codes.reshape(-1)
     place = np.empty(len(owner), dtype=np.int64)
     place[nodes.order] = np.arange(len(owner))
-    rows = Rows(Speaker(where, nodes.order + 1), place[edges], codes, None, values)
+    rows = EdgeRows(Speaker(where, nodes.order + 1), place[edges], codes, None, values)
     try:
         rows = with_chosen_loops(rows, policies)
         rows = rows.take(np.argsort(rows.keys(), kind="stable"))
@@ -265,9 +264,7 @@ def _read_edges(
             rows = merged_rows(rows, "has lines with different labels")
         rows, directed = with_chosen_directions(rows, "both", policies)
     except GraphError as error:
-        raise DatasetError(
-            error.problem, advice=error.advice, policy=error.policy, choices=error.choices
-        ) from None
+        raise error.of_file(error.problem) from None
     return rows, alphabet, directed
 
 

@@ -11,25 +11,32 @@ from numpy.typing import NDArray
 
 from ddgk.alignment import Alignment, GroupAlignment
 from ddgk.errors import ParameterError
+from ddgk.graphs.display import PALETTE
 from ddgk.plain import visible
 from ddgk.plots.canvas import (
     EDGE,
     FAINT,
     INK,
-    OTHER,
-    PALETTE,
     SHEET,
+    add_legend,
     check_path,
+    colour_dots,
     draw_edges,
     draw_nodes,
+    legend_dot,
     new_figure,
     save,
-    shorten,
     style,
     tick_names,
 )
-from ddgk.plots.layout import lay_out_pair
-from ddgk.plots.scene import MOST_NODES, DrawnGraph, Scene, show_groups, show_nodes
+from ddgk.plots.scene import (
+    MOST_NODES,
+    DrawnGraph,
+    Scene,
+    lay_out_pair,
+    show_groups,
+    show_nodes,
+)
 
 CHOICES = {
     "layout": ("matched", "own"),
@@ -188,6 +195,7 @@ def _draw(scenes: Sequence[Scene], titles: Sequence[str], *, matched: bool) -> A
 def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, float]) -> None:
     """Draw both sheets and the lines between them. inches: width and height of the axes."""
     from matplotlib.collections import LineCollection
+    from matplotlib.colors import to_rgba_array
 
     units = 72 * inches[0] / WIDTH, 72 * inches[1] / (HIGH - LOW)
     target, source = _place(scene, matched, units)
@@ -220,9 +228,7 @@ def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, f
                 list(segments),
                 linewidths=widths,
                 linestyles=styles,
-                colors=[
-                    (*_rgb(colour), alpha) for colour, alpha in zip(colours, alphas, strict=True)
-                ],
+                colors=to_rgba_array(colours, alphas),
                 zorder=order,
                 capstyle="butt",
                 gid=gid,
@@ -331,13 +337,7 @@ def _explain(axes: Any, scene: Scene) -> None:
     def line(text: str, **how: Any) -> Any:
         return Line2D([], [], label=text, **({"color": FAINT} | how))
 
-    def dot(text: str, **how: Any) -> Any:
-        return line(text, marker="o", linestyle="", markersize=7, **how)
-
-    shown = {shorten(value, 16): c for value, c in scene.legend.items() if c != OTHER}
-    if OTHER in scene.legend.values():
-        shown["other"] = OTHER
-    colours = [dot(text, color=colour) for text, colour in shown.items()]
+    colours = colour_dots(scene.legend)
     both: tuple[DrawnGraph, DrawnGraph] = (scene.target, scene.source)
     _, strength, matches = scene.links
     lines = []
@@ -351,13 +351,12 @@ def _explain(axes: Any, scene: Scene) -> None:
     if not all(own.kept.all() for own in both):
         lines.append(line("edge not kept", color=LOST, linestyle=DASHED))
     if not all(own.matched.all() for own in both):
-        lines.append(dot("no partner", markerfacecolor="white", markeredgewidth=1.6))
+        ring = {"color": FAINT, "markerfacecolor": "white", "markeredgewidth": 1.6}
+        lines.append(legend_dot("no partner", **ring))
     for row, entries in enumerate(part for part in (lines, colours) if part):
-        legend = axes.legend(
-            handles=entries,
-            frameon=False,
-            fontsize=9,
-            borderpad=0,
+        legend = add_legend(
+            axes,
+            entries,
             loc="upper left",
             bbox_to_anchor=(0.01, 0.015 - 0.042 * row),
             ncols=len(entries),
@@ -374,7 +373,3 @@ def _by_partner(scene: Scene) -> NDArray[np.int64]:
     partners = pairs[np.argsort(pairs[:, 0]), 1]
     rest = np.setdiff1d(np.arange(scene.found.source.n_nodes), partners)
     return np.concatenate([partners, rest])
-
-
-def _rgb(colour: str) -> tuple[float, ...]:
-    return tuple(int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ddgk.errors import MissingExtraError, ParameterError
 from ddgk.graphs import Graph
+from ddgk.graphs.display import PALETTE
 from ddgk.graphs.graph import label_key
 from ddgk.plain import visible
 from ddgk.store import write_atomically
@@ -23,11 +24,7 @@ SUFFIXES = (".svg", ".png", ".pdf")
 INK = "#222222"
 FAINT = "#8a8f98"
 SHEET = "#f3f4f6"
-UNLABELLED = "#5b8db8"
 OTHER = "#bbbbbb"
-
-# Okabe and Ito's colours, which keep apart for colour-blind readers too; black is left to text.
-PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
 
 _STYLE = {
     "font.family": "DejaVu Sans",
@@ -50,6 +47,7 @@ EDGE = "#6b7280"
 MOST_NAMED_NODES = 45
 MOST_NAMED_EDGES = 14
 MOST_TICKS = 34
+LONGEST = 24  # characters of the name of a graph
 LARGE = 400.0  # discs, in square points, that stand for many nodes
 
 
@@ -100,27 +98,32 @@ def assign_colours(values: Iterable[Hashable]) -> dict[Hashable, str]:
     return colours | dict.fromkeys(frequent[most:], OTHER)
 
 
-def shorten(text: object, most: int = 24) -> str:
-    r"""Return text that fits, cut in the middle, with hidden characters as escapes.
-
-    >>> shorten("a-rather-long-name-of-a-graph", 11), shorten("a\x00b")
-    ('a-rat…graph', 'a\\x00b')
-    """
-    return visible(text, most)
-
-
-def add_legend(axes: Any, colours: dict[Hashable, str], **place: Any) -> None:
-    """Add a legend of the colours; values that share grey are one entry."""
-    from matplotlib.lines import Line2D
-
-    shown = {shorten(value, 16): colour for value, colour in colours.items() if colour != OTHER}
+def colour_dots(colours: dict[Hashable, str]) -> list[Any]:
+    """Return the entries of a legend of colours; values that share grey are one entry."""
+    shown = {visible(value, 16): colour for value, colour in colours.items() if colour != OTHER}
     if OTHER in colours.values():
         shown["other"] = OTHER
-    handles = [
-        Line2D([], [], marker="o", linestyle="", markersize=7, color=colour, label=text)
-        for text, colour in shown.items()
-    ]
-    axes.legend(handles=handles, frameon=False, fontsize=9, borderpad=0, **place)
+    return [legend_dot(text, color=colour) for text, colour in shown.items()]
+
+
+def legend_dot(text: str, **how: Any) -> Any:
+    """Return an entry of a legend that shows a disc."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], marker="o", linestyle="", markersize=7, label=text, **how)
+
+
+def add_legend(axes: Any, entries: list[Any], **place: Any) -> Any:
+    """Add a legend, and return it."""
+    return axes.legend(handles=entries, frameon=False, fontsize=9, borderpad=0, **place)
+
+
+def add_scale(figure: Any, drawn: Any, box: tuple[float, ...], **how: Any) -> Any:
+    """Add the scale of a colour map in a box of the figure; return its axes."""
+    axes = figure.add_axes(box)
+    figure.colorbar(drawn, cax=axes, **how).outline.set_visible(False)
+    axes.tick_params(labelsize=8, length=2)
+    return axes
 
 
 def _natural(value: Hashable) -> tuple[int, float, str]:
@@ -173,7 +176,7 @@ def draw_edges(
             axes.text(
                 x,
                 y,
-                shorten(label, 4),
+                visible(label, 4),
                 fontsize=6.5,
                 color="#374151",
                 ha="center",
@@ -228,7 +231,7 @@ def draw_nodes(
         largest = 8.5 if sizes[place] <= LARGE else 12.0
         letter = float(np.clip(0.46 * np.sqrt(sizes[place]), 3.5, largest)) if inside else 7.0
         axes.annotate(
-            shorten(name, 12),
+            visible(name, 12),
             position,
             xytext=(0, -0.1 * letter) if inside else (0, -np.sqrt(sizes[place]) / 2 - 1),
             textcoords="offset points",
@@ -245,7 +248,7 @@ def tick_names(axis: Any, names: Sequence[str]) -> None:
     """Label the ticks of an axis: all while they fit, else every second, fifth, tenth, ..."""
     step = next(s for s in (1, 2, 5, 10, 20, 50, 100, 10**9) if len(names) / s <= MOST_TICKS)
     chosen = range(0, len(names), step)
-    axis.set_ticks(list(chosen), [shorten(names[i], 10) for i in chosen])
+    axis.set_ticks(list(chosen), [visible(names[i], 10) for i in chosen])
     small = 9 if len(chosen) <= 16 else 7
     crowded = axis.axis_name == "x" and max(map(len, names)) * len(chosen) > 45
     axis.set_tick_params(labelsize=small, labelrotation=90 if crowded else 0)

@@ -1,4 +1,4 @@
-"""The content of an alignment figure: discs, colours, sizes and lines, before drawing."""
+"""The content of an alignment figure: discs, colours, sizes, lines and places, before drawing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from ddgk.alignment import Alignment, GroupAlignment, Grouping
 from ddgk.alignment.checking import kept_edges
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
-from ddgk.plots.canvas import OTHER, PALETTE, UNLABELLED, assign_colours, node_size, shorten
+from ddgk.graphs.display import PALETTE, UNLABELLED, lay_out
+from ddgk.plain import visible
+from ddgk.plots.canvas import LONGEST, OTHER, assign_colours, node_size
 
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -25,6 +27,9 @@ MOST_NODES = 60
 MOST_PLAIN_NODES = 20
 # Attention to other nodes than the partner is drawn from this value on.
 STRONG = 0.15
+# Below this share of kept edges the target is not drawn at the places of its partners.
+LEAST_KEPT = 0.5
+PUSHES = 200
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,7 @@ def show_groups(groups: GroupAlignment) -> Scene:
 
 def title_of(found: Alignment) -> str:
     """Name a pair."""
-    target, source = (shorten(graph.name or what) for graph, what in _graphs(found))
+    target, source = (visible(graph.name or what, LONGEST) for graph, what in _graphs(found))
     return f"{target} onto {source}"
 
 
@@ -162,7 +167,7 @@ def _graphs(found: Alignment) -> tuple[tuple[Graph, str], tuple[Graph, str]]:
 
 
 def _called(graph: Graph, what: str) -> str:
-    return f"{what}: {shorten(graph.name)}" if graph.name else what
+    return f"{what}: {visible(graph.name, LONGEST)}" if graph.name else what
 
 
 def _flags(n: int, places: Any) -> Flags:
@@ -220,3 +225,77 @@ def _colour_groups(groups: GroupAlignment) -> tuple[list[str], list[str]]:
     for t, s in groups.pairs.tolist():
         mine[t] = theirs[s]
     return mine, theirs
+
+
+def lay_out_pair(
+    found: Alignment, *, matched: bool, gaps: tuple[float, float] = (0.0, 0.0)
+) -> tuple[Array, Array]:
+    """Return positions of target and source; with `matched`, partners have equal positions.
+
+    Where the matching keeps few edges, the target keeps its own layout and is only mirrored, to be
+    near its partners.
+
+    gaps: width and height of a node's disc; discs that overlap are moved apart.
+    """
+    source = keep_apart(lay_out(found.source), gaps)
+    if not matched:
+        return keep_apart(lay_out(found.target), gaps), source
+    if found.edge_correctness < LEAST_KEPT:
+        return _turn_over(keep_apart(lay_out(found.target), gaps), source, found.pairs), source
+    places: dict[int, Any] = {t: source[s] for t, s in found.pairs.tolist()}
+    alone = np.array([node not in places for node in range(found.target.n_nodes)])
+    if alone.any():
+        places = _settle_the_rest(found.target, places)
+    target = np.array([places[node] for node in range(found.target.n_nodes)])
+    return keep_apart(target, gaps, movable=alone), source
+
+
+def keep_apart(
+    places: Array, gaps: tuple[float, float], *, movable: NDArray[np.bool_] | None = None
+) -> Array:
+    """Move nodes whose discs overlap away from each other, in small steps.
+
+    gaps: width and height of a disc. movable: which may be pushed, all by default.
+    """
+    if min(gaps) <= 0 or len(places) < 2:
+        return places
+    free = np.ones(len(places), dtype=bool) if movable is None else movable
+    scaled = places / np.array(gaps)
+    for _ in range(PUSHES):
+        apart = scaled[:, None] - scaled[None]
+        lengths = np.linalg.norm(apart, axis=2)
+        np.fill_diagonal(lengths, np.inf)
+        if lengths[free].min(initial=np.inf) >= 1:
+            break
+        # Of nodes at one place, the later moves to the right.
+        same = lengths < 1e-9
+        apart[same] = np.sign(np.subtract(*np.nonzero(same)))[:, None] * np.array([1.0, 0.3])
+        lengths[same] = 1e-9
+        pushes = np.clip(1 - lengths, 0, None)[:, :, None] * apart
+        pushes /= np.maximum(np.linalg.norm(apart, axis=2), 1e-9)[:, :, None]
+        scaled[free] += 0.55 * pushes.sum(axis=1)[free]
+    moved: Array = scaled * np.array(gaps)
+    return moved
+
+
+def _turn_over(places: Array, source: Array, pairs: NDArray[np.int64]) -> Array:
+    """Mirror positions, horizontally, vertically or both, to be nearest to the partners."""
+    turns = [np.array(turn) for turn in ((1, 1), (-1, 1), (1, -1), (-1, -1))]
+    mine, theirs = places[pairs[:, 0]], source[pairs[:, 1]]
+    best = min(turns, key=lambda turn: float(((mine * turn - theirs) ** 2).sum()))
+    turned: Array = places * best
+    return turned
+
+
+def _settle_the_rest(graph: Graph, places: dict[int, Any]) -> dict[int, Any]:
+    """Place nodes without partners by springs, with all others fixed."""
+    import networkx
+
+    whole = networkx.Graph()
+    whole.add_nodes_from(range(graph.n_nodes))
+    whole.add_edges_from(graph.edges.tolist())
+    gap = 1.2 / np.sqrt(graph.n_nodes)
+    settled: dict[int, Any] = networkx.spring_layout(
+        whole, pos=places, fixed=list(places), k=gap, seed=0
+    )
+    return {node: np.clip(place, -1.25, 1.25) for node, place in settled.items()}

@@ -8,16 +8,17 @@ from typing import Any
 import numpy as np
 
 from ddgk.explanation import Explanation
-from ddgk.graphs.layout import lay_out
+from ddgk.graphs.display import lay_out
 from ddgk.plain import visible
 from ddgk.plots.canvas import (
+    LONGEST,
+    add_scale,
     check_path,
     draw_edges,
     draw_nodes,
     new_figure,
     node_size,
     save,
-    shorten,
     style,
 )
 
@@ -87,9 +88,9 @@ def explanation(
         axes.set_aspect("equal")
         axes.margins(0.1)
         axes.set_axis_off()
-        _add_scale(figure, discs, (0.8, 0.46, 0.022, 0.34), "share of a node")
+        add_scale(figure, discs, (0.8, 0.46, 0.022, 0.34), label="share of a node")
         if shared:
-            _add_scale(figure, lines, (0.8, 0.06, 0.022, 0.3), "share of an edge")
+            add_scale(figure, lines, (0.8, 0.06, 0.022, 0.3), label="share of an edge")
         figure.text(
             0.03,
             0.945,
@@ -102,8 +103,8 @@ def explanation(
 
 
 def _default_title(why: Explanation) -> str:
-    target = shorten(why.target.name or "target")
-    return f"What tells {target} from {shorten(why.source.name or 'the source')}"
+    target = visible(why.target.name or "target", LONGEST)
+    return f"What tells {target} from {visible(why.source.name or 'the source', LONGEST)}"
 
 
 def _amount(why: Explanation, term: str | None) -> str:
@@ -134,11 +135,3 @@ def _colour_map(name: str, start: float) -> Any:
     from matplotlib.colors import ListedColormap
 
     return ListedColormap(colormaps[name](np.linspace(start, 0.95, 256)))
-
-
-def _add_scale(figure: Any, drawn: Any, box: tuple[float, ...], text: str) -> None:
-    axes = figure.add_axes(box)
-    scale = figure.colorbar(drawn, cax=axes)
-    scale.outline.set_visible(False)
-    scale.set_label(text)
-    axes.tick_params(labelsize=8, length=2)

@@ -15,11 +15,12 @@ from ddgk.plots.canvas import (
     FAINT,
     INK,
     add_legend,
+    add_scale,
     assign_colours,
     check_path,
+    colour_dots,
     new_figure,
     save,
-    shorten,
     style,
 )
 
@@ -87,14 +88,21 @@ def clusters(
     order = drawn["leaves"]
     side = float(np.clip(0.17 * n, 4.5, 11))
     colours = {} if classes is None else assign_colours(classes)
-    texts = [shorten(names[i], 22) for i in order]
+    texts = [visible(names[i], 22) for i in order]
     with style():
-        page = _Page(side, longest=max(map(len, texts)))
+        page = _Page(side, max(map(len, texts)), [visible(own, 16) for own in colours][:8])
         figure = new_figure(page.width, page.height)
         branches = figure.add_axes(page.box(0.25, page.foot, 1.75, side))
         heat_map = figure.add_axes(page.box(2.25, page.foot, side, side))
         _draw_branches(branches, drawn, n)
-        image = heat_map.imshow(values[np.ix_(order, order)], cmap="YlGnBu_r", aspect="auto")
+        apart = values[~np.eye(n, dtype=bool)]
+        low = float(np.quantile(apart, 0.005))  # from here on colours tell distances apart
+        image = heat_map.imshow(
+            values[np.ix_(order, order)],
+            cmap="YlGnBu_r",
+            aspect="auto",
+            vmin=low if low < apart.max() else 0.0,
+        )
         _name_rows(heat_map, texts)
         if classes is not None:
             strip = figure.add_axes(page.box(2.06, page.foot, 0.14, side))
@@ -102,8 +110,12 @@ def clusters(
             for text, i in zip(heat_map.get_yticklabels(), order, strict=False):
                 text.set_color(_darker(colours[classes[i]]))
             place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": page.n_columns}
-            add_legend(heat_map, colours, handletextpad=0.1, columnspacing=1.2, **place)
-        _add_scale(figure, image, page.box(0.25, 0.35, 1.5, 0.1))
+            entries = colour_dots(colours)
+            add_legend(heat_map, entries, handletextpad=0.1, columnspacing=1.2, **place)
+        scale = add_scale(figure, image, page.box(0.25, 0.35, 1.5, 0.1), orientation="horizontal")
+        scale.tick_params(pad=1)
+        scale.locator_params(axis="x", nbins=4)
+        scale.set_title("distance", fontsize=9, pad=3)
         said = visible(title) if title else f"Distances between {n} graphs, {linkage} linkage"
         x, y, *_ = page.box(0.25, page.height - 0.3, 0, 0)
         figure.text(x, y, said, fontsize=13, fontweight="bold", va="center")
@@ -115,22 +127,15 @@ class _Page:
 
     foot = 0.6
 
-    def __init__(self, side: float, longest: int) -> None:
+    def __init__(self, side: float, longest: int, classes: list[str]) -> None:
         self.width = 2.25 + side + 0.35 + 0.085 * longest
-        self.height = self.foot + side + 1.05
-        self.n_columns = max(1, int((self.width - 2.25) / 1.75))
+        wide = 0.6 + 0.085 * max(map(len, classes), default=0)
+        self.n_columns = max(1, int((self.width - 2.25) / wide))
+        n_rows = -(-len(classes) // self.n_columns)
+        self.height = self.foot + side + 0.65 + 0.19 * max(n_rows, 2)
 
     def box(self, left: float, bottom: float, width: float, height: float) -> tuple[float, ...]:
         return left / self.width, bottom / self.height, width / self.width, height / self.height
-
-
-def _add_scale(figure: Any, image: Any, box: tuple[float, ...]) -> None:
-    axes = figure.add_axes(box)
-    scale = figure.colorbar(image, cax=axes, orientation="horizontal")
-    scale.outline.set_visible(False)
-    axes.tick_params(labelsize=8, length=2, pad=1)
-    axes.locator_params(axis="x", nbins=4)
-    axes.set_title("distance", fontsize=9, pad=3)
 
 
 def _checked(

@@ -1,24 +1,207 @@
-"""Files written atomically, and the folder of a run on a disk or in a bucket.
+"""Files written atomically, the folder of a run on a disk or in a bucket, and its locks.
 
 In a bucket, read through fsspec, an object exists whole or not at all. Nothing can be appended or
 locked there: a log has one object per line, and processes that share a run may compute a tile
 twice.
+
+Locks are single bytes of one file, which end with the process that holds them. Byte 0 is the whole
+run's, byte 1 is held while targets are added, byte 2 + k is tile k's; the value of that byte counts
+how often the tile was begun. The system drops the locks of a process that dies, however it dies.
+Locks are between processes; threads of one divide the tiles themselves.
 """
 
 from __future__ import annotations
 
 import os
 import secrets
+import threading
+import time
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any
 
 from ddgk.errors import MissingExtraError, RunError
 
+try:
+    import fcntl
+except ImportError:  # Windows: no locks; tiles are written whole all the same
+    fcntl = None  # type: ignore[assignment]
+
+
+TEMPORARY = ".writing-"  # prefix of files that are not complete
+
+
+def write_atomically(path: Path, content: bytes) -> None:
+    """Write a file so that its name only ever refers to the whole content.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from ddgk.store import write_atomically
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_atomically(Path(folder, "x"), b"content")
+    ...     Path(folder, "x").read_bytes()
+    b'content'
+    """
+    with replacing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file for writing that takes its name when it is complete and on the disk."""
+    temporary = path.parent / f"{TEMPORARY}{path.name[:100]}.{secrets.token_hex(4)}"
+    # Opened like any file, so that it gets the mode of the user's umask.
+    with _naming(path, temporary):
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        with _naming(path, temporary):
+            with os.fdopen(handle, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+    _sync_folder(path.parent)
+
+
+@contextmanager
+def _naming(path: Path, temporary: Path) -> Iterator[None]:
+    """Make errors name the file that was meant; of a full disk the system names none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(temporary)):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Put the new name itself on the disk, so that a power cut cannot undo it."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:  # not every system opens folders
+        return
+    try:
+        os.fsync(handle)
+    except OSError:  # nor does every file system sync them
+        pass
+    finally:
+        os.close(handle)
+
+
+class LocalFolder:
+    """The folder of a run on a disk; names have slashes and never leave the folder."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).absolute()
+        self.address = str(self.path)
+
+    def create(self) -> None:
+        """Make the folder, if it does not exist."""
+        with naming_odd_files(self.path):
+            self.path.mkdir(parents=True, exist_ok=True)
+
+    def has(self, name: str) -> bool:
+        """Return whether a file exists; raise if something else has its name."""
+        path = self.path / name
+        try:
+            found = path.is_file()
+        except ValueError:  # a NUL in the name
+            return False
+        if not found and os.path.lexists(path):
+            raise _odd(path)
+        return found
+
+    def size(self, name: str) -> int:
+        """Return the number of bytes of a file; 0 if it does not exist."""
+        return (self.path / name).stat().st_size if self.has(name) else 0
+
+    def read(self, name: str, limit: int | None = None) -> bytes:
+        """Return the content of a file; raise if it has more than `limit` bytes."""
+        path = self.path / name
+        if not self.has(name):
+            raise FileNotFoundError(2, "No such file", str(path))
+        if limit is not None and path.stat().st_size > limit:
+            raise RunError(f"{path} has more than {limit} bytes, which no such file of a run has")
+        return path.read_bytes()
+
+    def write(self, name: str, content: bytes) -> None:
+        """Write a file atomically; it is on the disk when this returns."""
+        path = self.path / name
+        with naming_odd_files(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, content)
+
+    def remove(self, name: str) -> None:
+        """Remove a file or a link, if it exists."""
+        with naming_odd_files(self.path / name):
+            (self.path / name).unlink(missing_ok=True)
+
+    def names(self, folder: str) -> dict[str, int]:
+        """List what is directly in a folder, with sizes; -1 for what is not a file.
+
+        Empty if there is no such folder. Sub-folders of the root are left out.
+        """
+        path = self.path / folder
+        if not path.is_dir():
+            if os.path.lexists(path):
+                raise _odd(path)
+            return {}
+        found = {}
+        with os.scandir(path) as entries:
+            for entry in entries:
+                with suppress(FileNotFoundError):  # another process has renamed it meanwhile
+                    if entry.is_file():
+                        found[entry.name] = entry.stat().st_size
+                    elif folder or not entry.is_dir():
+                        found[entry.name] = -1
+        return found
+
+    def append(self, name: str, key: str, line: str) -> None:  # noqa: ARG002
+        """Add a line to a log, in one piece also when several processes write.
+
+        key: what the line is about.
+        """
+        path = self.path / name
+        with naming_odd_files(path):
+            self.has(name)
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        try:
+            os.write(handle, f"{line}\n".encode("utf-8", "backslashreplace"))
+        finally:
+            os.close(handle)
+
+    def lines(self, name: str) -> list[str]:
+        """Return the lines of a log; a line that a power cut left unfinished is none."""
+        if not self.has(name):
+            return []
+        return self.read(name).decode("utf-8", "replace").split("\n")[:-1]
+
+
+def _odd(path: Path) -> RunError:
+    kind = "a link to nothing" if path.is_symlink() and not path.exists() else "not a file"
+    kind = "a folder" if path.is_dir() else kind
+    return RunError(f"{path} is {kind}, where a run keeps a file or folder of its own; remove it")
+
+
+@contextmanager
+def naming_odd_files(path: Path) -> Iterator[None]:
+    """Turn what the system says of a folder or link in a file's place into an error of ours."""
+    try:
+        yield
+    except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
+        culprit = Path(error.filename or path)
+        raise _odd(culprit if os.path.lexists(culprit) else path) from error
+
 
 class Bucket:
-    """A folder at an address such as s3://bucket/run."""
+    """The folder of a run at an address such as s3://bucket/run; methods as of `LocalFolder`."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -88,213 +271,7 @@ class Bucket:
         return sorted(line.decode("utf-8", "replace") for line in found)
 
 
-TEMPORARY = ".writing-"  # prefix of files that are not complete
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that its name only ever refers to the whole content.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from ddgk.store import write_atomically
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_atomically(Path(folder, "x"), b"content")
-    ...     Path(folder, "x").read_bytes()
-    b'content'
-    """
-    with replacing(path) as file:
-        file.write(content)
-
-
-@contextmanager
-def replacing(path: Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes its name when it is complete and on the disk."""
-    temporary = path.parent / f"{TEMPORARY}{path.name[:100]}.{secrets.token_hex(4)}"
-    # Opened like any file, so that it gets the mode of the user's umask.
-    with _naming(path, temporary):
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        with _naming(path, temporary):
-            with os.fdopen(handle, "wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    _sync_folder(path.parent)
-
-
-@contextmanager
-def _naming(path: Path, temporary: Path) -> Iterator[None]:
-    """Make errors name the file that was meant; of a full disk the system names none."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno is None or error.filename not in (None, str(temporary)):
-            raise
-        raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    """Put the new name itself on the disk, so that a power cut cannot undo it."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # not every system opens folders
-        return
-    try:
-        os.fsync(handle)
-    except OSError:  # nor does every file system sync them
-        pass
-    finally:
-        os.close(handle)
-
-
-class Folder(Protocol):
-    """The folder of a run; names have slashes and never leave the folder."""
-
-    address: str
-
-    def create(self) -> None:
-        """Make the folder, if it does not exist."""
-        ...
-
-    def has(self, name: str) -> bool:
-        """Return whether a file exists; raise if something else has its name."""
-        ...
-
-    def size(self, name: str) -> int:
-        """Return the number of bytes of a file; 0 if it does not exist."""
-        ...
-
-    def read(self, name: str, limit: int | None = None) -> bytes:
-        """Return the content of a file; raise if it has more than `limit` bytes."""
-        ...
-
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file atomically."""
-        ...
-
-    def remove(self, name: str) -> None:
-        """Remove a file, if it exists."""
-        ...
-
-    def names(self, folder: str) -> dict[str, int]:
-        """List what is directly in a folder, with sizes; -1 for what is not a file.
-
-        Empty if there is no such folder. Sub-folders of the root are left out.
-        """
-        ...
-
-    def append(self, name: str, key: str, line: str) -> None:
-        """Add a line to a log; key: what the line is about."""
-        ...
-
-    def lines(self, name: str) -> list[str]:
-        """Return the lines of a log."""
-        ...
-
-
-class LocalFolder:
-    """A folder on a disk."""
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path).absolute()
-        self.address = str(self.path)
-
-    def create(self) -> None:
-        """Make the folder, if it does not exist."""
-        with naming_odd_files(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
-
-    def has(self, name: str) -> bool:
-        """Return whether a file exists; raise if something else has its name."""
-        path = self.path / name
-        try:
-            found = path.is_file()
-        except ValueError:  # a NUL in the name
-            return False
-        if not found and os.path.lexists(path):
-            raise _odd(path)
-        return found
-
-    def size(self, name: str) -> int:
-        """Return the number of bytes of a file; 0 if it does not exist."""
-        return (self.path / name).stat().st_size if self.has(name) else 0
-
-    def read(self, name: str, limit: int | None = None) -> bytes:
-        """Return the content of a file; raise if it has more than `limit` bytes."""
-        path = self.path / name
-        if not self.has(name):
-            raise FileNotFoundError(2, "No such file", str(path))
-        if limit is not None and path.stat().st_size > limit:
-            raise RunError(f"{path} has more than {limit} bytes, which no such file of a run has")
-        return path.read_bytes()
-
-    def write(self, name: str, content: bytes) -> None:
-        """Write a file atomically; it is on the disk when this returns."""
-        path = self.path / name
-        with naming_odd_files(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, content)
-
-    def remove(self, name: str) -> None:
-        """Remove a file or a link, if it exists."""
-        with naming_odd_files(self.path / name):
-            (self.path / name).unlink(missing_ok=True)
-
-    def names(self, folder: str) -> dict[str, int]:
-        """List what is directly in a folder with sizes; -1: not a file."""
-        path = self.path / folder
-        if not path.is_dir():
-            if os.path.lexists(path):
-                raise _odd(path)
-            return {}
-        found = {}
-        with os.scandir(path) as entries:
-            for entry in entries:
-                with suppress(FileNotFoundError):  # another process has renamed it meanwhile
-                    if entry.is_file():
-                        found[entry.name] = entry.stat().st_size
-                    elif folder or not entry.is_dir():
-                        found[entry.name] = -1
-        return found
-
-    def append(self, name: str, key: str, line: str) -> None:  # noqa: ARG002
-        """Add a line to a log, in one piece also when several processes write."""
-        path = self.path / name
-        with naming_odd_files(path):
-            self.has(name)
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
-        try:
-            os.write(handle, f"{line}\n".encode("utf-8", "backslashreplace"))
-        finally:
-            os.close(handle)
-
-    def lines(self, name: str) -> list[str]:
-        """Return the lines of a log; a line that a power cut left unfinished is none."""
-        if not self.has(name):
-            return []
-        return self.read(name).decode("utf-8", "replace").split("\n")[:-1]
-
-
-def _odd(path: Path) -> RunError:
-    kind = "a link to nothing" if path.is_symlink() and not path.exists() else "not a file"
-    kind = "a folder" if path.is_dir() else kind
-    return RunError(f"{path} is {kind}, where a run keeps a file or folder of its own; remove it")
-
-
-@contextmanager
-def naming_odd_files(path: Path) -> Iterator[None]:
-    """Turn what the system says of a folder or link in a file's place into an error of ours."""
-    try:
-        yield
-    except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
-        culprit = Path(error.filename or path)
-        raise _odd(culprit if os.path.lexists(culprit) else path) from error
+Folder = LocalFolder | Bucket
 
 
 def open_folder(where: str | os.PathLike[str]) -> Folder:
@@ -305,3 +282,109 @@ def open_folder(where: str | os.PathLike[str]) -> Folder:
     if "://" in text:
         return Bucket(text)
     return LocalFolder(text)
+
+
+LOCK = "run.lock"
+WHOLE_RUN, PLANNING, FIRST_TILE = 0, 1, 2
+MOST_COUNTED = 255
+
+# A process loses its locks of a file when it closes any handle of it, so there is one for all.
+_handles: dict[Path, tuple[int, int]] = {}
+_guard = threading.Lock()
+
+
+class Locks:
+    """The locks of a run folder; without effect in a bucket, or on a file system without locks."""
+
+    def __init__(self, folder: Folder) -> None:
+        local = isinstance(folder, LocalFolder) and fcntl is not None
+        self._path = folder.path / LOCK if local and isinstance(folder, LocalFolder) else None
+        self._handle = None if self._path is None else _open(self._path)
+        if self._path is not None:
+            self._closing = weakref.finalize(self, _close, self._path)
+
+    def close(self) -> None:
+        """Close the file and release its locks, once nothing in this process uses it."""
+        if self._handle is not None:
+            self._handle = None
+            self._closing()
+
+    def __enter__(self) -> Locks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def take(self, byte: int) -> bool:
+        """Take a lock if no other process has it; return whether it was taken."""
+        if self._handle is None:
+            return True
+        try:
+            fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+        except (BlockingIOError, PermissionError):
+            return False
+        except OSError:  # this file system has no locks
+            return True
+        return True
+
+    def give_back(self, byte: int) -> None:
+        """Release a lock."""
+        if self._handle is not None:
+            try:
+                fcntl.lockf(self._handle, fcntl.LOCK_UN, 1, byte)
+            except OSError:
+                return
+
+    @contextmanager
+    def held(self, byte: int) -> Iterator[None]:
+        """Hold a lock while the block runs; wait until it is free."""
+        while not self.take(byte):
+            time.sleep(0.1)
+        try:
+            yield
+        finally:
+            self.give_back(byte)
+
+    def count(self, tile: int) -> int:
+        """Count another start of a locked tile, and return how often it was begun."""
+        if self._handle is None:
+            return 1
+        begun = min(MOST_COUNTED, self.counted(tile) + 1)
+        # A full disk is reported where rows are written, not here.
+        with suppress(OSError):
+            os.pwrite(self._handle, bytes([begun]), FIRST_TILE + tile)
+        return begun
+
+    def counted(self, tile: int) -> int:
+        """Return how often a tile was begun."""
+        if self._handle is None:
+            return 0
+        found = os.pread(self._handle, 1, FIRST_TILE + tile)
+        return found[0] if found else 0
+
+
+def _open(path: Path) -> int:
+    with _guard:
+        handle, users = _handles.get(path, (-1, 0))
+        if users == 0:
+            try:
+                with naming_odd_files(path):
+                    LocalFolder(path.parent).has(path.name)
+                    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            except OSError:
+                # A user who may only read the folder can still read what is finished.
+                if not path.exists():
+                    raise
+                handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        _handles[path] = handle, users + 1
+        return handle
+
+
+def _close(path: Path) -> None:
+    with _guard:
+        handle, users = _handles[path]
+        if users > 1:
+            _handles[path] = handle, users - 1
+        else:
+            del _handles[path]
+            os.close(handle)

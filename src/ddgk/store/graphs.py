@@ -69,7 +69,7 @@ def graphs_to_tensors(
             ]
             arrays[f"{name}.carried"] = np.asarray([x is not None for x in lists], dtype=np.uint8)
             arrays[name] = np.asarray(codes, dtype=np.int64)
-            alphabet = [_label_as_json(label, describe(graphs[0].name)) for _, label in known]
+            alphabet = [label_as_json(label, describe(graphs[0].name)) for _, label in known]
             arrays[f"{name}.alphabet"] = text_as_array(alphabet)
     for name in NUMBERS:
         values = [getattr(graph, name, None) for graph in graphs]
@@ -169,7 +169,7 @@ def _cut(array: NDArray[Any], counts: NDArray[np.int64]) -> list[NDArray[Any]]:
 def _labels(
     arrays: Arrays, name: str, counts: NDArray[np.int64]
 ) -> list[tuple[Hashable, ...] | None]:
-    alphabet = [_label_from_json(label) for label in _listed(arrays[f"{name}.alphabet"])]
+    alphabet = [label_from_json(label) for label in _listed(arrays[f"{name}.alphabet"])]
     carried = _counts(arrays, f"{name}.carried").astype(bool)
     parts = _cut(_counts(arrays, name), np.where(carried, counts, 0))
     return [
@@ -191,8 +191,14 @@ def _numbers(arrays: Arrays, name: str, counts: NDArray[np.int64]) -> list[NDArr
     return found
 
 
-def _label_as_json(label: Hashable, who: str) -> Any:
-    """Return a label as JSON; raise for kinds of object that no file can hold."""
+def label_as_json(label: Hashable, who: str) -> Any:
+    """Return a label as JSON; raise for kinds of object that no file can hold.
+
+    who: whose label it is, for the message.
+
+    >>> label_as_json(("C", 2), "graph")
+    {'tuple': ['C', 2]}
+    """
     if isinstance(label, bool | str | type(None)):
         return label
     if isinstance(label, int):
@@ -200,9 +206,9 @@ def _label_as_json(label: Hashable, who: str) -> Any:
     if isinstance(label, float):
         return {"float": label.hex()}
     if isinstance(label, tuple):
-        return {"tuple": [_label_as_json(part, who) for part in label]}
+        return {"tuple": [label_as_json(part, who) for part in label]}
     if isinstance(label, frozenset):
-        return {"set": [_label_as_json(part, who) for part in sorted(label, key=label_key)]}
+        return {"set": [label_as_json(part, who) for part in sorted(label, key=label_key)]}
     if isinstance(label, bytes):
         return {"bytes": label.hex()}
     raise LabelError(
@@ -211,8 +217,8 @@ def _label_as_json(label: Hashable, who: str) -> Any:
     )
 
 
-def _label_from_json(value: Any) -> Hashable:
-    """Undo `_label_as_json`."""
+def label_from_json(value: Any) -> Hashable:
+    """Undo `label_as_json`."""
     if isinstance(value, bool | int | str | type(None)):
         return value
     if not isinstance(value, dict) or len(value) != 1:
@@ -224,7 +230,7 @@ def _label_from_json(value: Any) -> Hashable:
         return int(content, 16)
     if kind == "float":
         return float.fromhex(content)
-    parts = [_label_from_json(part) for part in content]
+    parts = [label_from_json(part) for part in content]
     if kind not in ("tuple", "set"):
         raise ValueError(f"a label cannot be a {shown(str(kind))!r}")
     return tuple(parts) if kind == "tuple" else frozenset(parts)

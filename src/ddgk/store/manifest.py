@@ -21,7 +21,7 @@ from ddgk.store.files import Folder
 from ddgk.store.graphs import names_from_array, text_as_array
 from ddgk.store.sealed import DAMAGE, canonical, pack, seal_json, unpack, unseal_json
 
-NAME, KIND = "manifest.json", "run"
+MANIFEST, KIND = "manifest.json", "run"
 INDEX = "index"
 LARGEST = 1 << 24  # bytes of a manifest
 MOST_COUNT = 1 << 40
@@ -67,6 +67,11 @@ class Manifest:
         return sum(batch.n_graphs for batch in self.batches)
 
     @property
+    def n_tiles(self) -> int:
+        """Number of tiles."""
+        return sum(batch.n_tiles for batch in self.batches)
+
+    @property
     def token(self) -> str:
         """Identify the run and the number of its batches."""
         return f"{self.key}:{len(self.batches)}"
@@ -83,6 +88,10 @@ class Manifest:
         """Return the manifest with another batch."""
         return replace(self, batches=(*self.batches, batch))
 
+    def with_model(self, content: bytes) -> Manifest:
+        """Return the manifest with the checksum of a model file."""
+        return replace(self, model=hashlib.sha256(content).hexdigest())
+
     def as_bytes(self) -> bytes:
         """Return the content of the file."""
         return seal_json(KIND, asdict(self))
@@ -90,11 +99,11 @@ class Manifest:
 
 def read_manifest(folder: Folder) -> Manifest | None:
     """Return the manifest of a folder, or None if there is none."""
-    where = f"{folder.address}/{NAME}"
-    if not folder.has(NAME):
+    where = f"{folder.address}/{MANIFEST}"
+    if not folder.has(MANIFEST):
         return None
     try:
-        return _manifest(unseal_json(KIND, folder.read(NAME, LARGEST)))
+        return _manifest(unseal_json(KIND, folder.read(MANIFEST, LARGEST)))
     except DAMAGE as error:
         if isinstance(error, RunError):
             raise
@@ -173,8 +182,8 @@ def read_indices(folder: Folder, manifest: Manifest) -> list[Index]:
             if isinstance(error, RunError):
                 raise
             raise RunError(
-                f"{where} is damaged, or {NAME} is not of this run: {shown(str(error))}; restore "
-                "it, or begin a new run in another folder"
+                f"{where} is damaged, or {MANIFEST} is not of this run: {shown(str(error))}; "
+                "restore it, or begin a new run in another folder"
             ) from error
         n_rows += int(index.counts.sum())
         found.append(index)

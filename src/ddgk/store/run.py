@@ -14,13 +14,19 @@ from numpy.typing import NDArray
 from ddgk.errors import RunError, RunNotFoundError, shown
 from ddgk.graphs import display
 from ddgk.graphs.graph import Graph
-from ddgk.store.files import TEMPORARY, Folder, LocalFolder, open_folder
+from ddgk.store.files import (
+    LOCK,
+    PLANNING,
+    TEMPORARY,
+    WHOLE_RUN,
+    Folder,
+    LocalFolder,
+    Locks,
+    open_folder,
+)
 from ddgk.store.graphs import graphs_from_tensors, graphs_to_tensors
-from ddgk.store.locks import NAME as LOCK
-from ddgk.store.locks import PLANNING, WHOLE_RUN, Locks
-from ddgk.store.manifest import NAME, Index, Manifest, read_indices, read_manifest
-from ddgk.store.models import MODEL, MOST_BYTES
-from ddgk.store.sealed import DAMAGE, pack, unpack
+from ddgk.store.manifest import MANIFEST, Index, Manifest, read_indices, read_manifest
+from ddgk.store.sealed import DAMAGE, MODEL, MOST_BYTES, pack, unpack
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ def open_run(path: str | os.PathLike[str]) -> Run:
     folder = open_folder(path)
     manifest = read_manifest(folder)
     if manifest is None:
-        raise RunNotFoundError(f"{shown(folder.address)} is not a run folder: it has no {NAME}")
+        raise RunNotFoundError(f"{shown(folder.address)} is not a run folder: it has no {MANIFEST}")
     return Run(folder, manifest)
 
 

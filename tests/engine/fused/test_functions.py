@@ -6,15 +6,17 @@ import numba
 import numpy as np
 import pytest
 
-from ddgk.engine.fused.functions import (
+from ddgk.engine.fused.groups import draw_into
+from ddgk.engine.fused.lanes import (
+    LANES,
     exponential,
     hyperbolic_tangent,
     logarithm,
     one_more_logarithm,
     sigmoid,
+    store,
+    take,
 )
-from ddgk.engine.fused.groups import draw_into
-from ddgk.engine.fused.lanes import LANES, load, store
 from ddgk.engine.fused.layout import aligned
 from ddgk.engine.initialisation import ATTENTION, glorot, glorot_limit, stream_base
 
@@ -22,7 +24,7 @@ from ddgk.engine.initialisation import ATTENTION, glorot, glorot_limit, stream_b
 @numba.njit(error_model="numpy")
 def apply(which, values, out):
     for at in range(0, len(values), LANES):
-        x = load(values, at)
+        x = take(values, at)
         if which == 0:
             store(out, at, exponential(x))
         elif which == 1:

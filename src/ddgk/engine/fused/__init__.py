@@ -48,15 +48,15 @@ class FusedEngine:
         seeds: Sequence[int] = (),  # noqa: ARG002
     ) -> list[EncoderWeights]:
         """Train encoders by full-batch Adam on the mean binary cross-entropy (paper eq. 4)."""
-        from ddgk.engine.fused.compiling import announce
-        from ddgk.engine.fused.encoders import train_encoder, train_network
+        from ddgk.compiling import prepare
+        from ddgk.engine.fused.encoders import train_encoder
 
         if training.is_regularised or any(graph.gathers is not None for graph in graphs):
             raise ParameterError(
                 "the fused engine trains encoders without regularisation, one unit per node or "
                 'edge; pass engine="torch"'
             )
-        announce(train_network)
+        prepare("encoders")
         precision = np.dtype(self.precision)
         tasks = list(zip(graphs, initial, strict=True))
         return self._all(lambda task: train_encoder(*task, training, precision), tasks)
@@ -70,18 +70,19 @@ class FusedEngine:
         detail: bool = False,
     ) -> list[Outcome]:
         """Train the attention of every pair by full-batch Adam."""
-        from ddgk.engine.fused.compiling import announce
+        from ddgk.compiling import prepare
         from ddgk.engine.fused.groups import Call, plan_groups
-        from ddgk.engine.fused.pairs import train_group
 
         joined = any(g.gathers is not None or g.spreads is not None for g, _ in pairs)
         values = any(a.known is not None for g, _ in pairs[:1] for a in g.attributes)
-        if training.layers or joined or values:
+        plain = training.reverse == "free" and training.window == 1 and not training.layers
+        if not plain or joined or values:
             raise ParameterError(
-                "the fused engine trains full attention matrices between nodes with labels; hidden "
-                'layers, other units and real attributes need engine="torch"'
+                "the fused engine trains full matrices of attention and of free reverse attention "
+                "between nodes with labels; tied reverse attention, hidden layers, windows, other "
+                'units and real attributes need engine="torch"'
             )
-        announce(train_group)
+        prepare("pairs")
         call = Call(pairs, seeds, training, detail, np.dtype(self.precision))
         groups = plan_groups(pairs)
         outcomes: dict[int, Outcome] = {}

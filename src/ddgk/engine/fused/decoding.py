@@ -17,60 +17,83 @@ from typing import Any
 
 import numpy as np
 
-from ddgk.engine.fused.compiling import compiled
-from ddgk.engine.fused.functions import exponential, logarithm, one_more_logarithm, sigmoid
-from ddgk.engine.fused.lanes import LANES, fill, fma, load, repeat, store, where_above, widen
+from ddgk.compiling import inlined, inner
+from ddgk.engine.fused.lanes import (
+    LANES,
+    exponential,
+    fill,
+    fma,
+    logarithm,
+    one_more_logarithm,
+    repeat,
+    sigmoid,
+    store,
+    take,
+    where_above,
+    widen,
+)
 from ddgk.engine.fused.products import multiply, multiply_shared, multiply_summed, view
 
 
-@compiled
-def score(known: Any, step: int, nodes: Any, out: Any, sizes: Any, alone: bool) -> None:
-    """Y = F M^T.  sizes: (n_rows, K, n_nodes); known: F, rows `step` numbers apart."""
-    n_rows, n_inner, n_nodes = sizes
+@inner
+def score_alone(known: Any, step: int, nodes: Any, out: Any, sizes: Any) -> None:
+    """Y = F M^T of a single pair, or of an encoder: M is numbers.
+
+    sizes: (n_rows, K, n_nodes, ...); known: F, rows `step` numbers apart.
+    """
+    n_rows, n_inner, n_nodes, _ = sizes
     left = view(known[0], known[1], step, LANES)
-    result = view(out, 0, n_nodes * LANES, LANES)
-    if alone:
-        multiply_shared(left, view(nodes, 0, 1, n_inner), result, n_rows, n_inner, n_nodes, False)
-    else:
-        right = view(nodes, 0, LANES, n_inner * LANES)
-        multiply(left, right, result, n_rows, n_inner, n_nodes, False)
+    right, result = view(nodes, 0, 1, n_inner), view(out, 0, n_nodes * LANES, LANES)
+    multiply_shared(left, right, result, n_rows, n_inner, n_nodes, False)
 
 
-@compiled
-def score_back(
-    slopes: Any,
-    known: Any,
-    step: int,
-    nodes: Any,
-    known_slopes: Any,
-    nodes_slopes: Any,
-    sizes: Any,
-    alone: bool,
+@inner
+def score_alone_back(
+    slopes: Any, known: Any, step: int, nodes: Any, known_slopes: Any, nodes_slopes: Any, sizes: Any
 ) -> None:
     """dL/dF = G M,   dL/dM += G^T F.  slopes: G of the block, (n_rows, n_nodes) lanes.
 
     sizes: (n_rows, K, n_nodes, how many columns of dL/dF are wanted).
     """
     n_rows, n_inner, n_nodes, n_wanted = sizes
-    across = n_nodes * LANES
-    left = view(slopes, 0, across, LANES)
-    transposed = view(slopes, 0, LANES, across)
+    left, transposed = _both_ways(slopes, n_nodes)
     result = view(known_slopes[0], known_slopes[1], step, LANES)
-    right = view(known[0], known[1], step, LANES)
-    if alone:
-        multiply_shared(left, view(nodes, 0, n_inner, 1), result, n_rows, n_nodes, n_wanted, False)
-        multiply_summed(
-            transposed, right, view(nodes_slopes, 0, n_inner, 1), n_nodes, n_rows, n_inner
-        )
-    else:
-        long = n_inner * LANES
-        multiply(left, view(nodes, 0, long, LANES), result, n_rows, n_nodes, n_wanted, False)
-        multiply(
-            transposed, right, view(nodes_slopes, 0, long, LANES), n_nodes, n_rows, n_inner, True
-        )
+    multiply_shared(left, view(nodes, 0, n_inner, 1), result, n_rows, n_nodes, n_wanted, False)
+    right, out = view(known[0], known[1], step, LANES), view(nodes_slopes, 0, n_inner, 1)
+    multiply_summed(transposed, right, out, n_nodes, n_rows, n_inner)
 
 
-@compiled
+@inner
+def score_lanes(known: Any, step: int, nodes: Any, out: Any, sizes: Any) -> None:
+    """Y = F M^T of eight pairs: M has lanes."""
+    n_rows, n_inner, n_nodes, _ = sizes
+    left = view(known[0], known[1], step, LANES)
+    right, result = view(nodes, 0, LANES, n_inner * LANES), view(out, 0, n_nodes * LANES, LANES)
+    multiply(left, right, result, n_rows, n_inner, n_nodes, False)
+
+
+@inner
+def score_lanes_back(
+    slopes: Any, known: Any, step: int, nodes: Any, known_slopes: Any, nodes_slopes: Any, sizes: Any
+) -> None:
+    """As `score_alone_back`, of eight pairs."""
+    n_rows, n_inner, n_nodes, n_wanted = sizes
+    left, transposed = _both_ways(slopes, n_nodes)
+    long = n_inner * LANES
+    result = view(known_slopes[0], known_slopes[1], step, LANES)
+    multiply(left, view(nodes, 0, long, LANES), result, n_rows, n_nodes, n_wanted, False)
+    right, out = view(known[0], known[1], step, LANES), view(nodes_slopes, 0, long, LANES)
+    multiply(transposed, right, out, n_nodes, n_rows, n_inner, True)
+
+
+@inlined
+def _both_ways(slopes: Any, n_nodes: int) -> Any:
+    """Return G of a block and its transpose as views."""
+    across = n_nodes * LANES
+    return view(slopes, 0, across, LANES), view(slopes, 0, LANES, across)
+
+
+@inner
 def record_costs(
     scores: Any, matrix: Any, matrix_at: int, columns: Any, sizes: Any, terms: Any, detail: Any
 ) -> None:
@@ -79,42 +102,41 @@ def record_costs(
         cost_edge = -log s(Y) = max(-Y, 0) + log(1 + e^-|Y|),   cost_non_edge = the same of -Y
 
     columns: w, (n_nodes) lanes; sizes: (first row, last row, n_nodes, all rows); terms: (array,
-    offset of edges, of non_edges, scales); detail: (array or an empty one, share of this step).
+    offset of edges, of non_edges, scales); detail: (costs of all entries, whether to keep them).
     """
     first, last, n_nodes, all_rows = sizes
     costs, edges_at, non_edges_at, scales = terms
-    entries, share = detail
+    entries, keeps = detail
     for i in range(first, last):
         edges, non_edges = widen(fill(scores, 0.0)), widen(fill(scores, 0.0))
         for j in range(n_nodes):
             here = ((i - first) * n_nodes + j) * LANES
-            y = load(scores, here)
-            b = load(matrix, matrix_at + here)
-            w = load(columns, j * LANES)
+            y = take(scores, here)
+            b = take(matrix, matrix_at + here)
+            w = take(columns, j * LANES)
             size = where_above(y, 0.0, y, 0.0 - y)
             both = one_more_logarithm(exponential(0.0 - size))
             edge = both + where_above(0.0, y, 0.0 - y, 0.0)
             non_edge = both + where_above(y, 0.0, y, 0.0)
             edges = edges + widen(w * b * edge)
             non_edges = non_edges + widen(w * (1.0 - b) * non_edge)
-            if share > 0:
+            if keeps:
                 entry = (i * n_nodes + j) * LANES
-                store(entries, entry, fma(widen(edge), share, load(entries, entry)))
-                entry += all_rows * n_nodes * LANES
-                store(entries, entry, fma(widen(non_edge), share, load(entries, entry)))
-        scale = load(scales, 0)
+                store(entries, entry, widen(edge))
+                store(entries, entry + all_rows * n_nodes * LANES, widen(non_edge))
+        scale = take(scales, 0)
         store(costs, edges_at + i * LANES, edges / scale)
         store(costs, non_edges_at + i * LANES, non_edges / scale)
 
 
-@compiled
+@inner
 def predict(scores: Any, predicted: Any, n_entries: int) -> None:
     """S = s(Y)."""
     for entry in range(0, n_entries * LANES, LANES):
-        store(predicted, entry, sigmoid(load(scores, entry)))
+        store(predicted, entry, sigmoid(take(scores, entry)))
 
 
-@compiled
+@inner
 def structure_slopes(
     scores: Any,
     matrix: Any,
@@ -131,15 +153,15 @@ def structure_slopes(
     """
     first, last = rows
     for i in range(first, last):
-        factor = load(factors, i * LANES)
+        factor = take(factors, i * LANES)
         for j in range(n_nodes):
             here = ((i - first) * n_nodes + j) * LANES
-            s = sigmoid(load(scores, here))
-            w = load(columns, j * LANES)
-            store(scores, here, (s - load(matrix, matrix_at + here)) * (factor * w))
+            s = sigmoid(take(scores, here))
+            w = take(columns, j * LANES)
+            store(scores, here, (s - take(matrix, matrix_at + here)) * (factor * w))
 
 
-@compiled
+@inner
 def labelled_slopes(
     predicted: Any,
     slopes: Any,
@@ -156,19 +178,19 @@ def labelled_slopes(
     """
     first, last = rows
     for i in range(first, last):
-        factor = load(factors, i * LANES)
+        factor = take(factors, i * LANES)
         for j in range(n_nodes):
             here = ((i - first) * n_nodes + j) * LANES
-            s = load(predicted, here)
-            w = load(columns, j * LANES)
-            slope = load(slopes, here) * (s * (1.0 - s))
-            store(slopes, here, fma(s - load(matrix, matrix_at + here), factor * w, slope))
+            s = take(predicted, here)
+            w = take(columns, j * LANES)
+            slope = take(slopes, here) * (s * (1.0 - s))
+            store(slopes, here, fma(s - take(matrix, matrix_at + here), factor * w, slope))
 
 
 FLOOR = 1e-12  # where distributions are clamped when they are not smoothed
 
 
-@compiled
+@inner
 def gather_labels(given: Any, at: int, n_given: int, entries: Any, out: Any, n_rows: int) -> None:
     """out[i, c] = sum_s given[i, s] Q[s, c], Q by its nonzero entries alone.
 
@@ -182,11 +204,11 @@ def gather_labels(given: Any, at: int, n_given: int, entries: Any, out: Any, n_r
         for c in range(n_columns):
             total = fill(given, 0.0)
             for k in range(starts[c], starts[c + 1]):
-                total = fma(load(given, row + places[k] * LANES), repeat(values, k), total)
+                total = fma(take(given, row + places[k] * LANES), repeat(values, k), total)
             store(out, (i * n_columns + c) * LANES, total)
 
 
-@compiled
+@inner
 def scatter_labels(
     slopes: Any, n_columns: int, entries: Any, out: Any, at: int, n_rows: int, adds: bool
 ) -> None:
@@ -200,13 +222,13 @@ def scatter_labels(
         row = i * n_columns * LANES
         for s in range(n_given):
             entry = at + (i * n_given + s) * LANES
-            total = load(out, entry) if adds else fill(out, 0.0)
+            total = take(out, entry) if adds else fill(out, 0.0)
             for k in range(starts[s], starts[s + 1]):
-                total = fma(load(slopes, row + places[k] * LANES), repeat(values, k), total)
+                total = fma(take(slopes, row + places[k] * LANES), repeat(values, k), total)
             store(out, entry, total)
 
 
-@compiled
+@inner
 def compare_labels(
     observed: Any,
     inferred: Any,
@@ -240,15 +262,15 @@ def compare_labels(
             if normalises:
                 total = fill(inferred, 0.0)
                 for c in range(starts[f], starts[f + 1]):
-                    total = total + load(inferred, held + c * LANES)
+                    total = total + take(inferred, held + c * LANES)
                 share = 1.0 / where_above(total, 0.0, total, 1.0)
-            factor = load(factors, i * LANES) * coefficients[f]
+            factor = take(factors, i * LANES) * coefficients[f]
             cost = widen(fill(inferred, 0.0))
             along = fill(inferred, 0.0)
             floor = smoothing / widths[f] if smoothing > 0 else 0.0
             for c in range(starts[f], starts[f + 1]):
-                q = load(inferred, held + c * LANES) * share
-                p = load(observed, row + c * LANES)
+                q = take(inferred, held + c * LANES) * share
+                p = take(observed, row + c * LANES)
                 if smoothing > 0:
                     safe = fma(q, 1.0 - smoothing, floor)
                     slope = p / safe * (smoothing - 1.0)
@@ -265,14 +287,14 @@ def compare_labels(
             if normalises:
                 along = where_above(total, 0.0, along, 0.0)
                 for c in range(starts[f], starts[f + 1]):
-                    slope = load(inferred, held + c * LANES)
+                    slope = take(inferred, held + c * LANES)
                     store(inferred, held + c * LANES, (slope - along) * share)
             if records:
                 entry = costs_at + f * costs_step + i * LANES
-                store(costs, entry, load(costs, entry) + cost / load(scales, LANES))
+                store(costs, entry, take(costs, entry) + cost / take(scales, LANES))
 
 
-@compiled
+@inner
 def add_missing(missing: Any, attributes: Any, n_rows: int, smoothing: float, terms: Any) -> None:
     """Add what labels cost that the source does not have: the same at every step.
 
@@ -285,5 +307,5 @@ def add_missing(missing: Any, attributes: Any, n_rows: int, smoothing: float, te
         each = -np.log(smoothing / widths[f] if smoothing > 0 else FLOOR)
         for i in range(n_rows):
             entry = costs_at + f * costs_step + i * LANES
-            cost = widen(load(missing, (i * n_attributes + f) * LANES)) * each
-            store(costs, entry, load(costs, entry) + cost / load(scales, LANES))
+            cost = widen(take(missing, (i * n_attributes + f) * LANES)) * each
+            store(costs, entry, take(costs, entry) + cost / take(scales, LANES))

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ddgk.compiling import inner, lean
 from ddgk.engine.arrays import EncodedGraph, EncoderTraining, EncoderWeights
-from ddgk.engine.fused.compiling import compiled, entrance
-from ddgk.engine.fused.decoding import score, score_back
-from ddgk.engine.fused.functions import hyperbolic_tangent, sigmoid
-from ddgk.engine.fused.lanes import LANES, fma, load, store
+from ddgk.engine.fused.decoding import score_alone, score_alone_back
+from ddgk.engine.fused.lanes import LANES, fma, hyperbolic_tangent, sigmoid, store, take
 from ddgk.engine.fused.layers import (
     BLOCK,
     adam_pace,
@@ -23,11 +22,10 @@ from ddgk.engine.fused.layers import (
     set_column,
     train_all,
 )
-from ddgk.engine.fused.layout import aligned
-from ddgk.engine.fused.packing import compress, in_rows, pack_network
+from ddgk.engine.fused.layout import aligned, compress, in_rows, pack_network
 
 
-@compiled
+@inner
 def encoder_slopes(
     scores: Any, matrix: Any, factors: Any, first: int, last: int, n_nodes: int, bends: bool
 ) -> None:
@@ -36,20 +34,20 @@ def encoder_slopes(
     factors: 1 / (number of entries), 0 where there is no unit, (all rows) lanes.
     """
     for i in range(first, last):
-        factor = load(factors, i * LANES)
+        factor = take(factors, i * LANES)
         for j in range(n_nodes):
             here = ((i - first) * n_nodes + j) * LANES
-            y = load(scores, here)
+            y = take(scores, here)
             if bends:
                 z = hyperbolic_tangent(y)
                 bend = fma(0.0 - z, z, 1.0)
-                slope = (sigmoid(z) - load(matrix, here)) * (factor * bend)
+                slope = (sigmoid(z) - take(matrix, here)) * (factor * bend)
             else:
-                slope = (sigmoid(y) - load(matrix, here)) * factor
+                slope = (sigmoid(y) - take(matrix, here)) * factor
             store(scores, here, slope)
 
 
-@compiled
+@inner
 def copy_rows(
     table: Any, hidden: Any, first: int, last: int, dimension: int, step: int, back: bool
 ) -> None:
@@ -58,12 +56,12 @@ def copy_rows(
         for j in range(dimension):
             entry, here = ((first + i) * dimension + j) * LANES, i * step + j * LANES
             if back:
-                store(table, entry, load(hidden, here))
+                store(table, entry, take(hidden, here))
             else:
-                store(hidden, here, load(table, entry))
+                store(hidden, here, take(table, entry))
 
 
-@entrance
+@lean
 def train_network(
     trained: Any, entries: Any, factors: Any, sizes: Any, settings: Any, scratch: Any
 ) -> None:
@@ -94,19 +92,14 @@ def train_network(
             copy_rows(parameters, hidden, first, last, dimension, step, False)
             forward_layers(hidden, network, n_rows, shape)
             set_column(hidden, top, n_rows, step, top_at)
-            score((hidden, top_at), step, output, scores, (n_rows, known, n_nodes), True)
+            shapes = (n_rows, known, n_nodes, top)
+            score_alone((hidden, top_at), step, output, scores, shapes)
             place_matrix(entries, matrix, first, last, n_nodes, False)
             encoder_slopes(scores, matrix, factors, first, last, n_nodes, bends)
             place_matrix(entries, matrix, first, last, n_nodes, True)
-            score_back(
-                scores,
-                (hidden, top_at),
-                step,
-                output,
-                (slopes, top_at),
-                output_slopes,
-                (n_rows, known, n_nodes, top),
-                True,
+            known_slopes = (slopes, top_at)
+            score_alone_back(
+                scores, (hidden, top_at), step, output, known_slopes, output_slopes, shapes
             )
             if depth > 0:
                 bend(slopes, hidden, top_at, n_rows, top, step)

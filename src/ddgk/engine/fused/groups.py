@@ -7,28 +7,27 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.compiling import inlined, lean
 from ddgk.engine.arrays import EncodedGraph, Outcome, PairTraining, Source
-from ddgk.engine.fused.compiling import entrance, inlined
 from ddgk.engine.fused.lanes import LANES
 from ddgk.engine.fused.layout import (
+    Packed,
     PackedLabels,
     PackedSource,
     PackedTarget,
     Schedule,
     Settings,
     Sizes,
+    State,
     Workspace,
     findings_places,
-    length_needed,
-    state_length,
-    state_places,
-)
-from ddgk.engine.fused.packing import (
+    memory_places,
     pack_alone,
     pack_labels,
     pack_side_by_side,
@@ -50,7 +49,7 @@ def uniform_number(base: Any, row: int, column: int) -> float:
     return (np.float64(word >> np.uint64(11)) + 0.5) * 2.0**-53
 
 
-@entrance
+@lean
 def draw_into(
     lanes: Any, lane: int, alone: bool, flipped: bool, shape: Any, base: Any, limit: float
 ) -> None:
@@ -123,7 +122,6 @@ class Call:
         self.schedule = make_schedule(training, detail)
         self._sources: dict[int, tuple[list[NDArray[np.int64]], PackedSource]] = {}
         self._targets: dict[tuple[int, ...], tuple[NDArray[Any], PackedTarget]] = {}
-        self._bases: dict[tuple[int, int], np.uint64] = {}
         self._joined: dict[tuple[Any, ...], PackedLabels] = {}
         self._own, self._packing = threading.local(), threading.Lock()
         self._one_large, self._large = threading.Lock(), Workspace(precision)
@@ -140,16 +138,16 @@ class Call:
             units, target = self._target(graphs, group.alone)
             joined = self._labels(units, labels)
         n_labels = int(target.reverse_starts[-1]), int(joined.attention_starts[-1])
-        places = findings_places(sizes, len(self.training.checkpoints), self.detail)
-        needed = length_needed(sizes, settings, n_labels), places[-1]
+        packed = Packed(sizes, settings, packed_source, target, joined)
+        places = memory_places(sizes, settings, n_labels), findings_places(sizes, self.schedule)
+        needed = int(places[0][-1]), int(places[1][-1])
         with self._workspace(needed[0]) as workspace:
-            narrow, wide = workspace.of_size(*needed)
-            narrow[: state_length(sizes, settings)] = 0
+            buffers = workspace.of_size(*needed)
+            buffers[0][: places[0][len(State._fields)]] = 0
             if self.training.initialisation == "glorot":
-                self._draw(group, sizes, settings, narrow)
-            schedule = self.schedule
-            train_group(sizes, settings, packed_source, target, joined, schedule, narrow, wide)
-            return self._outcomes(graphs, sizes, settings, narrow, wide)
+                self._draw(group, sizes, buffers[0], places[0])
+            train_group(packed, self.schedule, places, buffers)
+            return self._outcomes(graphs, sizes, settings, places, buffers)
 
     @contextmanager
     def _workspace(self, needed: int) -> Iterator[Workspace]:
@@ -164,8 +162,8 @@ class Call:
 
     def _source(self, source: Source) -> tuple[list[NDArray[np.int64]], PackedSource]:
         if id(source) not in self._sources:
-            labels, tied = source_labels(source), self.training.reverse == "tied"
-            packed = pack_source(source, labels, tied, self.precision)
+            labels = source_labels(source)
+            packed = pack_source(source, labels, self.precision)
             self._sources[id(source)] = (labels, packed)
         return self._sources[id(source)]
 
@@ -196,7 +194,7 @@ class Call:
         n_nodes = max(len(g.unit_weights) for g in graphs)
         n_source, dimension = source.weights.table.shape
         top = len(source.weights.output[0])
-        tied, bends = self.training.reverse == "tied", self.training.scores == "tanh"
+        bends = self.training.scores == "tanh"
         low_rank = not bends and n_source > top
         rows = -(-n_nodes // (LANES if alone else 1))
         sizes = Sizes(
@@ -206,14 +204,13 @@ class Call:
             dimension=dimension,
             width=top,
             depth=len(source.weights.hidden),
-            n_factors=top + 1 if low_rank else n_source + (not tied),
-            n_reverse=n_source if tied else n_source + 1,
+            n_factors=top + 1 if low_rank else n_source + 1,
+            n_reverse=n_source + 1,
             n_attributes=len(graphs[0].attributes),
             block=min(rows, ROWS_ALONE if alone else LANES_LIMIT),
         )
         settings = Settings(
             alone=alone,
-            tied=tied,
             bends=bends,
             low_rank=low_rank,
             trains_labels=any(c != 0 for c in self.training.coefficients),
@@ -222,36 +219,32 @@ class Call:
         )
         return sizes, settings
 
-    def _draw(self, group: Group, sizes: Sizes, settings: Settings, narrow: NDArray[Any]) -> None:
+    def _draw(
+        self, group: Group, sizes: Sizes, narrow: NDArray[Any], places: NDArray[np.int64]
+    ) -> None:
         """Draw A, and (R^T | r) with r = 0."""
-        reverse = narrow[4 * state_places(sizes, settings)[0] :]
+        reverse = narrow[places[State._fields.index("reverse")] :]
         for lane, place in enumerate(group.positions):
             n_nodes, n_source = len(self.pairs[place][0].unit_weights), sizes.n_source
             seed, alone = self.seeds[place], group.alone
             limit = glorot_limit(n_nodes, n_source)
-            shape, base = (n_nodes, n_source, n_source), self._base(seed, ATTENTION)
+            shape, base = (n_nodes, n_source, n_source), _base(seed, ATTENTION)
             draw_into(narrow, lane, alone, False, shape, base, limit)
-            if not settings.tied:
-                shape, base = (n_nodes, n_source, sizes.n_reverse), self._base(seed, REVERSE)
-                draw_into(reverse, lane, alone, True, shape, base, limit)
-
-    def _base(self, seed: int, stream: int) -> np.uint64:
-        """Return the offset of a stream; pairs of one source share it."""
-        if (seed, stream) not in self._bases:
-            self._bases[seed, stream] = stream_base(seed, stream)[0]
-        return self._bases[seed, stream]
+            shape, base = (n_nodes, n_source, sizes.n_reverse), _base(seed, REVERSE)
+            draw_into(reverse, lane, alone, True, shape, base, limit)
 
     def _outcomes(
         self,
         graphs: Sequence[EncodedGraph],
         sizes: Sizes,
         settings: Settings,
-        narrow: NDArray[Any],
-        wide: NDArray[np.float64],
+        places: tuple[NDArray[np.int64], NDArray[np.int64]],
+        buffers: tuple[NDArray[Any], NDArray[np.float64]],
     ) -> list[Outcome]:
         """Copy the findings out of the buffers."""
-        shape = (len(self.training.checkpoints), 2 + 2 * sizes.n_attributes)
-        costs, sums, step, _ = findings_places(sizes, shape[0], self.detail)
+        narrow, wide = buffers
+        shape = (self.schedule.n_checkpoints, 2 + 2 * sizes.n_attributes)
+        _, costs, sums, step, _ = places[1]
         by_lane = wide[sums:step].reshape(*shape, LANES)
         if settings.alone:
             terms = [by_lane.sum(axis=-1)]
@@ -259,7 +252,7 @@ class Call:
             terms = list(np.ascontiguousarray(np.moveaxis(by_lane, -1, 0))[: len(graphs)])
         if not self.detail:
             return [Outcome(own) for own in terms]
-        apart = state_places(sizes, settings)[0]
+        apart = places[0][State._fields.index("attention")]
         attention = narrow[apart : apart + sizes.rows * sizes.n_source * LANES]
 
         def of_nodes(array: Any, lane: int, n_nodes: int, *before: int, after: int = 1) -> Any:
@@ -280,13 +273,15 @@ class Call:
         return outcomes
 
 
+@lru_cache(4096)
+def _base(seed: int, stream: int) -> np.uint64:
+    """Return the offset of a stream; pairs of one source share it."""
+    return np.uint64(stream_base(seed, stream)[0])
+
+
 def make_schedule(training: PairTraining, detail: bool) -> Schedule:
-    """Spread every checkpoint over the steps it averages."""
-    last = training.checkpoints[-1]
-    shares = np.zeros((last + 1, len(training.checkpoints)))
-    for place, step in enumerate(training.checkpoints):
-        earliest = max(0, step - training.window + 1)
-        shares[earliest : step + 1, place] = 1 / (step + 1 - earliest)
-    cost_shares = shares[:, -1] if detail else np.zeros(last + 1)
-    records = np.asarray(shares.any(axis=1))
-    return Schedule(last, records, shares, np.ascontiguousarray(cost_shares), detail)
+    """Say which steps are checkpoints."""
+    last, n_checkpoints = training.checkpoints[-1], len(training.checkpoints)
+    checkpoints = np.full(last + 1, -1, dtype=np.int64)
+    checkpoints[list(training.checkpoints)] = np.arange(n_checkpoints)
+    return Schedule(last, checkpoints, n_checkpoints, detail)

@@ -6,10 +6,19 @@ from typing import Any
 
 import numpy as np
 
+from ddgk.compiling import inlined, inner
 from ddgk.engine.arrays import EPSILON
-from ddgk.engine.fused.compiling import compiled, inlined
-from ddgk.engine.fused.functions import exponential
-from ddgk.engine.fused.lanes import LANES, fill, fma, load, repeat, square_root, store, where_above
+from ddgk.engine.fused.lanes import (
+    LANES,
+    exponential,
+    fill,
+    fma,
+    repeat,
+    square_root,
+    store,
+    take,
+    where_above,
+)
 from ddgk.engine.fused.products import (
     multiply_bent,
     multiply_shared,
@@ -19,7 +28,7 @@ from ddgk.engine.fused.products import (
 )
 
 
-@compiled
+@inner
 def softmax(scores: Any, attention: Any, first: int, last: int, n_columns: int) -> None:
     """P[i, j] = exp(A[i, j]) / sum_k exp(A[i, k]), for rows first <= i < last (paper eq. 5).
 
@@ -27,18 +36,18 @@ def softmax(scores: Any, attention: Any, first: int, last: int, n_columns: int) 
     """
     for i in range(first, last):
         row = i * n_columns * LANES
-        highest = load(scores, row)
+        highest = take(scores, row)
         for j in range(1, n_columns):
-            score = load(scores, row + j * LANES)
+            score = take(scores, row + j * LANES)
             highest = where_above(score, highest, score, highest)
         total = fill(scores, 0.0)
         for j in range(n_columns):
-            power = exponential(load(scores, row + j * LANES) - highest)
+            power = exponential(take(scores, row + j * LANES) - highest)
             store(attention, row + j * LANES, power)
             total = total + power
         share = 1.0 / total
         for j in range(n_columns):
-            store(attention, row + j * LANES, load(attention, row + j * LANES) * share)
+            store(attention, row + j * LANES, take(attention, row + j * LANES) * share)
 
 
 @inlined
@@ -59,66 +68,66 @@ def adam_step(trained: Any, entry: int, gradient: Any, pace: Any) -> None:
     trained: (parameters, decaying sum of gradients, of their squares); pace: see `adam_pace`.
     """
     parameters, sums, squares = trained
-    total = fma(load(sums, entry), 0.9, gradient)
-    square = fma(load(squares, entry), 0.999, gradient * gradient)
+    total = fma(take(sums, entry), 0.9, gradient)
+    square = fma(take(squares, entry), 0.999, gradient * gradient)
     store(sums, entry, total)
     store(squares, entry, square)
     change = total * pace[0] / (square_root(square) + pace[1])
-    store(parameters, entry, load(parameters, entry) - change)
+    store(parameters, entry, take(parameters, entry) - change)
 
 
-@compiled
+@inner
 def train_attention(
     trained: Any, attention: Any, gradients: Any, weights: Any, rows: Any, n_columns: int, pace: Any
 ) -> None:
     """dL/dA = P (dL/dP - row sum of P dL/dP), shared among the units of a class; then Adam.
 
-    attention: (rows, n_columns) lanes; rows: (first, last, the first held in gradients);
-    gradients: dL/dP; weights: how many units a row stands for, (rows) lanes.
+    attention: (rows, n_columns) lanes; rows: (first, last); gradients: dL/dP of these rows;
+    weights: how many units a row stands for, (rows) lanes.
     """
-    first, last, held = rows
+    first, last = rows
     for i in range(first, last):
         row = i * n_columns * LANES
-        given = (i - held) * n_columns * LANES
+        given = (i - first) * n_columns * LANES
         mean = fill(attention, 0.0)
         for j in range(n_columns):
-            p = load(attention, row + j * LANES)
-            mean = fma(p, load(gradients, given + j * LANES), mean)
-        weight = load(weights, i * LANES)
+            p = take(attention, row + j * LANES)
+            mean = fma(p, take(gradients, given + j * LANES), mean)
+        weight = take(weights, i * LANES)
         share = 1.0 / where_above(weight, 0.0, weight, 1.0)
         for j in range(n_columns):
-            p = load(attention, row + j * LANES)
-            g = p * (load(gradients, given + j * LANES) - mean) * share
+            p = take(attention, row + j * LANES)
+            g = p * (take(gradients, given + j * LANES) - mean) * share
             adam_step(trained, row + j * LANES, g, pace)
 
 
-@compiled
+@inner
 def train_reverse(
     trained: Any, gradients: Any, weights: Any, n_rows: int, n_columns: int, pace: Any
 ) -> None:
-    """Adam on a free reverse attention, (R^T | r), the gradient shared among the nodes of a class.
+    """Adam on the reverse attention, (R^T | r), the gradient shared among the nodes of a class.
 
     trained, gradients: (n_rows, n_columns) lanes; weights: (n_rows) lanes.
     """
     for i in range(n_rows):
-        weight = load(weights, i * LANES)
+        weight = take(weights, i * LANES)
         share = 1.0 / where_above(weight, 0.0, weight, 1.0)
         for j in range(n_columns):
             entry = (i * n_columns + j) * LANES
-            adam_step(trained, entry, load(gradients, entry) * share, pace)
+            adam_step(trained, entry, take(gradients, entry) * share, pace)
 
 
-@compiled
+@inner
 def train_all(trained: Any, gradients: Any, pace: Any) -> None:
     """Adam on a flat array whose length is a multiple of LANES."""
     for entry in range(0, len(gradients), LANES):
-        adam_step(trained, entry, load(gradients, entry), pace)
+        adam_step(trained, entry, take(gradients, entry), pace)
 
 
 BLOCK = 6  # rows whose way through all layers stays in the first-level cache
 
 
-@compiled
+@inner
 def forward_layers(hidden: Any, network: Any, n_rows: int, shape: Any) -> None:
     """X_l = tanh(X_{l-1} W_l + b_l), l = 1 ... L.
 
@@ -137,7 +146,7 @@ def forward_layers(hidden: Any, network: Any, n_rows: int, shape: Any) -> None:
         n_inputs = width
 
 
-@compiled
+@inner
 def backward(hidden: Any, gradients: Any, network: Any, n_rows: int, shape: Any) -> None:
     """dL/d(X_{l-1} W_l + b_l) = dL/dX_l (1 - X_l^2),   dL/dX_{l-1} = that W_l^T.
 
@@ -163,7 +172,7 @@ def backward(hidden: Any, gradients: Any, network: Any, n_rows: int, shape: Any)
             multiply_bent(after, transposed, values, before, n_rows, width, n_inputs)
 
 
-@compiled
+@inner
 def add_weight_gradients(
     hidden: Any, gradients: Any, network: Any, n_rows: int, shape: Any
 ) -> None:
@@ -191,40 +200,40 @@ def add_weight_gradients(
         n_inputs = width
 
 
-@compiled
+@inner
 def add_bias(scores: Any, bias: Any, n_rows: int, n_columns: int, step: int) -> None:
     """Z <- Z + b_o.  scores: rows of n_columns lanes, `step` numbers apart."""
     for i in range(n_rows):
         for j in range(n_columns):
             entry = i * step + j * LANES
-            store(scores, entry, load(scores, entry) + repeat(bias, j))
+            store(scores, entry, take(scores, entry) + repeat(bias, j))
 
 
-@compiled
+@inner
 def bend(slopes: Any, values: Any, offset: int, n_rows: int, n_columns: int, step: int) -> None:
     """Take gradients back through a tanh: dL/dx (1 - x^2), x in `values`, both from `offset` on."""
     for i in range(n_rows):
         for j in range(n_columns):
             entry = offset + i * step + j * LANES
-            x = load(values, entry)
-            store(slopes, entry, load(slopes, entry) * fma(0.0 - x, x, 1.0))
+            x = take(values, entry)
+            store(slopes, entry, take(slopes, entry) * fma(0.0 - x, x, 1.0))
 
 
-@compiled
+@inner
 def set_column(scores: Any, column: int, n_rows: int, step: int, offset: int) -> None:
     """Put ones into a column, so that a bias is one more row of the next factor."""
     for i in range(n_rows):
         store(scores, offset + i * step + column * LANES, fill(scores, 1.0))
 
 
-@compiled
+@inner
 def clear(array: Any) -> None:
     """Fill a flat array with zeros."""
     for entry in range(len(array)):
         array[entry] = 0
 
 
-@compiled
+@inner
 def place_matrix(
     entries: Any, block: Any, first: int, last: int, n_nodes: int, clears: bool
 ) -> None:
@@ -236,7 +245,7 @@ def place_matrix(
             block[row + places[k] * LANES] = 0 if clears else values[k]
 
 
-@compiled
+@inner
 def relayout(lanes: Any, numbers: Any, n_rows: int, n_columns: int, back: bool) -> None:
     """Copy lanes (n_rows, n_columns) to numbers (LANES n_rows, n_columns), or back."""
     for i in range(n_rows):
@@ -250,53 +259,42 @@ def relayout(lanes: Any, numbers: Any, n_rows: int, n_columns: int, back: bool) 
                     numbers[plain] = lanes[packed]
 
 
-@compiled
-def lift_rows(first: int, last: int, sizes: Any, source: Any, reverse: Any, lanes: Any) -> None:
-    """M of some rows: their reverse attention times lift^T."""
-    known, n_reverse = sizes.n_factors, sizes.n_reverse
-    given = view(reverse, first * n_reverse * LANES, n_reverse * LANES, LANES)
-    out = view(lanes, first * known * LANES, known * LANES, LANES)
-    lift = view(source.lift, 0, 1, n_reverse)
-    multiply_shared(given, lift, out, last - first, n_reverse, known, False)
-
-
-@compiled
-def lift_rows_back(rows: Any, sizes: Any, source: Any, lanes: Any, out: Any) -> None:
-    """Gradient of the reverse attention of some rows.  rows: (first, last, first in out)."""
-    first, last, held = rows
-    known, n_reverse = sizes.n_factors, sizes.n_reverse
-    given = view(lanes, first * known * LANES, known * LANES, LANES)
-    lifted = view(out, (first - held) * n_reverse * LANES, n_reverse * LANES, LANES)
-    lift = view(source.lift, 0, n_reverse, 1)
-    multiply_shared(given, lift, lifted, last - first, known, n_reverse, False)
-
-
-@compiled
+@inner
 def find_nodes(
-    sizes: Any, settings: Any, source: Any, reverse: Any, lanes: Any, scratch: Any
+    sizes: Any, settings: Any, lift: Any, reverse: Any, lanes: Any, numbers: Any
 ) -> None:
-    """Compute M of every node, as numbers for a single pair.
+    """Compute M of every node, where it has low rank M = (R^T | r) lift^T.
 
-    reverse: P if tied, else (R^T | r); lanes: where it is lifted to, or the same array.
+    reverse: (R^T | r); lanes: M, or the same array where it is not lifted; numbers: M as numbers,
+    for a single pair.
     """
-    if settings.low_rank and not settings.tied:
+    known, n_reverse = sizes.n_factors, sizes.n_reverse
+    if settings.low_rank:
+        factor = view(lift, 0, 1, n_reverse)
         for first in range(0, sizes.rows, sizes.block):
-            lift_rows(first, min(first + sizes.block, sizes.rows), sizes, source, reverse, lanes)
+            n_rows = min(sizes.block, sizes.rows - first)
+            given = view(reverse, first * n_reverse * LANES, n_reverse * LANES, LANES)
+            out = view(lanes, first * known * LANES, known * LANES, LANES)
+            multiply_shared(given, factor, out, n_rows, n_reverse, known, False)
     if settings.alone:
-        relayout(lanes, scratch.numbers, sizes.rows, sizes.n_factors, False)
+        relayout(lanes, numbers, sizes.rows, known, False)
 
 
-@compiled
+@inner
 def find_nodes_back(
-    sizes: Any, settings: Any, source: Any, scratch: Any, lanes: Any, out: Any
+    sizes: Any, settings: Any, lift: Any, numbers: Any, lanes: Any, out: Any
 ) -> None:
-    """Take dL/dM back to the gradient of a free reverse attention.
+    """Take dL/dM back to the gradient of the reverse attention.
 
-    lanes: dL/dM in lanes; out: (rows, n_reverse) lanes, the same array where M is not lifted.
+    numbers, lanes: dL/dM; out: (rows, n_reverse) lanes, the same array where M is not lifted.
     """
+    known, n_reverse = sizes.n_factors, sizes.n_reverse
     if settings.alone:
-        relayout(lanes, scratch.numbers_slopes, sizes.rows, sizes.n_factors, True)
-    if settings.low_rank and not settings.tied:
+        relayout(lanes, numbers, sizes.rows, known, True)
+    if settings.low_rank:
+        factor = view(lift, 0, n_reverse, 1)
         for first in range(0, sizes.rows, sizes.block):
-            rows = (first, min(first + sizes.block, sizes.rows), 0)
-            lift_rows_back(rows, sizes, source, lanes, out)
+            n_rows = min(sizes.block, sizes.rows - first)
+            given = view(lanes, first * known * LANES, known * LANES, LANES)
+            lowered = view(out, first * n_reverse * LANES, n_reverse * LANES, LANES)
+            multiply_shared(given, factor, lowered, n_rows, known, n_reverse, False)

@@ -1,19 +1,19 @@
 """Training the attention of a group of pairs: all of its steps in one call.
 
-See `docs/design/engine.md`. A step has three parts: the units, block by
-block, through the encoder, to the scores and back (`reconstruct_rows`); the reverse attention; the
-attention, block by block (`train_rows`).
+See `docs/design/engine.md`. A step has three parts: the units, block by block, through the encoder,
+to the scores and back (`reconstruct_rows`); the reverse attention; the attention, block by block
+(`train_rows`).
 
 P attention, E table, X_l hidden layers, Z predictions, Y scores, B target matrix, S = s(Y),
 G = dL/dY. F holds the factors of a unit, Y = F M^T: (X_L | 1) where the product has low rank, else
-Z, and a 1 if the reverse attention is free.
+(Z | 1).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ddgk.engine.fused.compiling import compiled, entrance
+from ddgk.compiling import inner, lean
 from ddgk.engine.fused.decoding import (
     add_missing,
     compare_labels,
@@ -22,11 +22,13 @@ from ddgk.engine.fused.decoding import (
     predict,
     record_costs,
     scatter_labels,
-    score,
-    score_back,
+    score_alone,
+    score_alone_back,
+    score_lanes,
+    score_lanes_back,
     structure_slopes,
 )
-from ddgk.engine.fused.lanes import LANES, fill, fma, load, store, widen
+from ddgk.engine.fused.lanes import LANES, fill, fma, store, take, widen
 from ddgk.engine.fused.layers import (
     adam_pace,
     add_bias,
@@ -36,15 +38,13 @@ from ddgk.engine.fused.layers import (
     find_nodes,
     find_nodes_back,
     forward_layers,
-    lift_rows,
-    lift_rows_back,
     place_matrix,
     set_column,
     softmax,
     train_attention,
     train_reverse,
 )
-from ddgk.engine.fused.layout import first_held, make_findings, make_scratch, make_state
+from ddgk.engine.fused.layout import Memory, make_findings, make_scratch, make_state
 from ddgk.engine.fused.products import (
     multiply,
     multiply_bent,
@@ -54,7 +54,7 @@ from ddgk.engine.fused.products import (
 )
 
 
-@compiled
+@inner
 def encode_rows(
     first: int, last: int, sizes: Any, settings: Any, source: Any, attention: Any, scratch: Any
 ) -> None:
@@ -81,11 +81,10 @@ def encode_rows(
     else:
         multiply_shared(top, weight, out, n_rows, sizes.width, n_nodes, False)
         add_bias(scratch.predicted, source.output_bias, n_rows, n_nodes, step)
-    if not settings.tied:
-        set_column(scratch.predicted, n_nodes, n_rows, step, 0)
+    set_column(scratch.predicted, n_nodes, n_rows, step, 0)
 
 
-@compiled
+@inner
 def encode_rows_back(
     first: int, last: int, sizes: Any, settings: Any, source: Any, scratch: Any
 ) -> None:
@@ -114,25 +113,17 @@ def encode_rows_back(
     for i in range(n_rows):
         for j in range(sizes.dimension):
             at = ((first + i) * sizes.dimension + j) * LANES
-            store(scratch.inputs_slopes, at, load(slopes, i * wide + j * LANES))
+            store(scratch.inputs_slopes, at, take(slopes, i * wide + j * LANES))
 
 
-@compiled
-def label_slopes(
-    first: int,
-    last: int,
-    sizes: Any,
-    settings: Any,
-    target: Any,
-    labels: Any,
-    scratch: Any,
-    terms: Any,
-    records: bool,
-) -> None:
+@inner
+def label_slopes(first: int, last: int, packed: Any, memory: Any, records: bool) -> None:
     """S = s(Y) and dL/dS of the reverse terms, which replaces Y; their costs, if wanted.
 
     inferred = rownorm(S C),  C weighted by how many nodes a column stands for
     """
+    sizes, settings, _, target, labels = packed
+    scratch, terms = memory.scratch, memory.findings.step
     n_rows, n_nodes = last - first, sizes.n_nodes
     predict(scratch.scores, scratch.sigmoids, n_rows * n_nodes)
     n_labels = target.reverse_starts[-1]
@@ -159,7 +150,7 @@ def label_slopes(
         multiply(inferred, transposed, out, n_rows, n_labels, n_nodes, False)
 
 
-@compiled
+@inner
 def place_of_factors(sizes: Any, settings: Any) -> Any:
     """Return where F begins, how far its rows are apart, and how many of its columns train."""
     if settings.low_rank:
@@ -169,33 +160,28 @@ def place_of_factors(sizes: Any, settings: Any) -> Any:
     return 0, sizes.n_factors * LANES, sizes.n_source
 
 
-@compiled
+@inner
 def reconstruct_rows(
-    first: int,
-    last: int,
-    sizes: Any,
-    settings: Any,
-    source: Any,
-    target: Any,
-    labels: Any,
-    state: Any,
-    scratch: Any,
-    nodes: Any,
-    record: Any,
-    findings: Any,
+    first: int, last: int, packed: Any, memory: Any, nodes: Any, record: Any
 ) -> None:
     """Take the units of some rows forward to Y, record their costs, take the gradient back.
 
-    nodes: (M, dL/dM, added to). record: (records, share of the entries' costs, trains).
+    nodes: (M, dL/dM, added to). record: (records losses, records costs of entries, trains).
     """
-    records, cost_share, trains = record
+    sizes, settings, source, target, _ = packed
+    state, scratch, findings = memory
+    records, details, trains = record
     n_rows, n_nodes, known = last - first, sizes.n_nodes, sizes.n_factors
     encode_rows(first, last, sizes, settings, source, state.attention, scratch)
     top_at, step, n_wanted = place_of_factors(sizes, settings)
     units, unit_slopes = (scratch.predicted, 0), (scratch.predicted_slopes, 0)
     if settings.low_rank:
         units, unit_slopes = (scratch.hidden, top_at), (scratch.hidden_slopes, top_at)
-    score(units, step, nodes[0], scratch.scores, (n_rows, known, n_nodes), settings.alone)
+    shape = (n_rows, known, n_nodes, n_wanted)
+    if settings.alone:
+        score_alone(units, step, nodes[0], scratch.scores, shape)
+    else:
+        score_lanes(units, step, nodes[0], scratch.scores, shape)
 
     matrix, matrix_at = target.matrix, first * n_nodes * LANES
     if settings.alone:
@@ -206,10 +192,10 @@ def reconstruct_rows(
     if records:
         where = (first, last, n_nodes, sizes.rows)
         terms = (findings.step, 0, sizes.rows * LANES, target.scales)
-        costs = (findings.costs, cost_share)
+        costs = (findings.costs, details)
         record_costs(slopes, matrix, matrix_at, columns, where, terms, costs)
     if sizes.n_attributes > 0 and (records or settings.trains_labels):
-        label_slopes(first, last, sizes, settings, target, labels, scratch, findings.step, records)
+        label_slopes(first, last, packed, memory, records)
         labelled_slopes(
             scratch.sigmoids, slopes, matrix, matrix_at, factors, columns, rows, n_nodes
         )
@@ -218,73 +204,48 @@ def reconstruct_rows(
     if settings.alone:
         place_matrix(target.entries, scratch.matrix, first, last, n_nodes, True)
     if trains:
-        shape = (n_rows, known, n_nodes, n_wanted)
-        score_back(slopes, units, step, nodes[0], unit_slopes, nodes[1], shape, settings.alone)
+        if settings.alone:
+            score_alone_back(slopes, units, step, nodes[0], unit_slopes, nodes[1], shape)
+        else:
+            score_lanes_back(slopes, units, step, nodes[0], unit_slopes, nodes[1], shape)
         encode_rows_back(first, last, sizes, settings, source, scratch)
 
 
-@compiled
-def attend_rows(
-    first: int, last: int, sizes: Any, settings: Any, source: Any, state: Any, scratch: Any
-) -> None:
-    """P = softmax(A) of some rows; and M of them where it is lifted from P."""
-    softmax(state.scores, state.attention, first, last, sizes.n_source)
-    if settings.tied and settings.low_rank:
-        lift_rows(first, last, sizes, source, state.attention, scratch.nodes)
+@inner
+def train_rows(first: int, last: int, packed: Any, memory: Any, record: Any, pace: Any) -> None:
+    """Record the attention terms of some rows, take a step of A, and update P.
 
-
-@compiled
-def train_rows(
-    first: int,
-    last: int,
-    sizes: Any,
-    settings: Any,
-    source: Any,
-    target: Any,
-    labels: Any,
-    state: Any,
-    scratch: Any,
-    terms: Any,
-    record: Any,
-    pace: Any,
-) -> None:
-    """Record the attention terms of some rows, take a step of A, and update P and a tied M.
-
-    dL/dP = dL/dX_0 E^T (+ the reverse attention's, if tied) + the attention terms'.
+    dL/dP = dL/dX_0 E^T + the attention terms'.
     """
+    sizes, settings, source, target, labels = packed
+    state, scratch, findings = memory
     records, _, trains = record
     n_rows, n_columns, dimension = last - first, sizes.n_source, sizes.dimension
-    held = first_held(first, settings)
-    at = (first - held) * n_columns * LANES
     if trains:
-        if settings.tied and settings.low_rank:
-            lanes, out = scratch.nodes_slopes, scratch.attention_slopes
-            lift_rows_back((first, last, held), sizes, source, lanes, out)
         slopes = view(scratch.inputs_slopes, first * dimension * LANES, dimension * LANES, LANES)
-        added = view(scratch.attention_slopes, at, n_columns * LANES, LANES)
+        added = view(scratch.attention_slopes, 0, n_columns * LANES, LANES)
         transposed = view(source.table, 0, 1, dimension)
-        multiply_shared(slopes, transposed, added, n_rows, dimension, n_columns, settings.tied)
+        multiply_shared(slopes, transposed, added, n_rows, dimension, n_columns, False)
     if sizes.n_attributes > 0 and (records or settings.trains_labels):
         row = first * n_columns * LANES
         gather_labels(state.attention, row, n_columns, source.by_label, scratch.labels, n_rows)
         attributes = (labels.attention_starts, labels.widths, labels.coefficients)
         step = sizes.rows * LANES
         how = (settings.smoothing, False, records)
-        costs = (terms, 2 * step, 2 * step, target.scales)
+        costs = (findings.step, 2 * step, 2 * step, target.scales)
         rows, factors = (first, last), target.label_factors
         compare_labels(labels.observed, scratch.labels, attributes, rows, factors, how, costs)
         if trains:
             n_labels, out = labels.attention_starts[-1], scratch.attention_slopes
-            scatter_labels(scratch.labels, n_labels, source.by_unit, out, at, n_rows, True)
+            scatter_labels(scratch.labels, n_labels, source.by_unit, out, 0, n_rows, True)
     if trains:
         trained = (state.scores, state.scores_mean, state.scores_square)
-        moved, gradients = (first, last, held), scratch.attention_slopes
-        weights = target.weights
-        train_attention(trained, state.attention, gradients, weights, moved, n_columns, pace)
-        attend_rows(first, last, sizes, settings, source, state, scratch)
+        rows, gradients = (first, last), scratch.attention_slopes
+        train_attention(trained, state.attention, gradients, target.weights, rows, n_columns, pace)
+        softmax(state.scores, state.attention, first, last, n_columns)
 
 
-@compiled
+@inner
 def weigh_terms(terms: Any, weights: Any, sums: Any, n_rows: int) -> None:
     """sums[c] = sum_i w_i terms[c, i], row after row, in float64.
 
@@ -293,97 +254,51 @@ def weigh_terms(terms: Any, weights: Any, sums: Any, n_rows: int) -> None:
     for c in range(len(sums) // LANES):
         total = fill(terms, 0.0)
         for i in range(n_rows):
-            total = fma(
-                load(terms, (c * n_rows + i) * LANES), widen(load(weights, i * LANES)), total
-            )
+            weight = widen(take(weights, i * LANES))
+            total = fma(take(terms, (c * n_rows + i) * LANES), weight, total)
         store(sums, c * LANES, total)
 
 
-@entrance
-def train_group(
-    sizes: Any,
-    settings: Any,
-    source: Any,
-    target: Any,
-    labels: Any,
-    schedule: Any,
-    narrow: Any,
-    wide: Any,
-) -> None:
+@lean
+def train_group(packed: Any, schedule: Any, places: Any, buffers: Any) -> None:
     """Train a group of pairs to the last checkpoint.
 
-    narrow: begins with the state, the initial A and R^T, else zeros; wide: receives the findings.
+    places: where arrays begin in the two buffers. buffers: the first begins with the state, which
+    is the initial A and R^T, else zeros; the second receives the findings.
     """
-    rows, n_checkpoints = sizes.rows, schedule.shares.shape[1]
-    state = make_state(narrow, sizes, settings)
-    n_labels = (target.reverse_starts[-1], labels.attention_starts[-1])
-    scratch = make_scratch(narrow, sizes, settings, n_labels)
-    findings = make_findings(wide, sizes, n_checkpoints, schedule.detail)
-    n_terms = len(findings.step)
-    for first in range(0, rows, sizes.block):
-        last = min(first + sizes.block, rows)
-        attend_rows(first, last, sizes, settings, source, state, scratch)
-    # Gradients of the reverse attention and of M in lanes: one array unless M is lifted.
-    reverse_slopes = scratch.attention_slopes
-    if not settings.tied:
-        reverse_slopes = scratch.reverse_slopes if settings.low_rank else scratch.nodes_slopes
-    lanes_slopes = scratch.nodes_slopes if settings.low_rank else reverse_slopes
+    sizes, settings, source, target, labels = packed
+    state, scratch = make_state(buffers[0], places[0]), make_scratch(buffers[0], places[0])
+    findings = make_findings(buffers[1], places[1])
+    memory = Memory(state, scratch, findings)
+    rows, n_terms = sizes.rows, len(findings.step)
+    # M in lanes, and the gradients of M and of the reverse attention: one array unless M is lifted.
+    lanes = scratch.nodes if settings.low_rank else state.reverse
+    reverse_slopes = scratch.reverse_slopes if settings.low_rank else scratch.nodes_slopes
+    nodes = (lanes, scratch.nodes_slopes)
+    if settings.alone:
+        nodes = (scratch.numbers, scratch.numbers_slopes)
+    softmax(state.scores, state.attention, 0, rows, sizes.n_source)
     for step in range(schedule.last + 1):
-        trains = step < schedule.last
-        records = schedule.records[step]
-        record = (records, schedule.cost_shares[step], trains)
-        if records:
+        trains, checkpoint = step < schedule.last, schedule.checkpoints[step]
+        record = (checkpoint >= 0, schedule.detail and not trains, trains)
+        if checkpoint >= 0:
             clear(findings.step)
             attributes = (labels.attention_starts, labels.widths, labels.coefficients)
             terms = (findings.step, 2 * rows * LANES, 2 * rows * LANES, target.scales)
             add_missing(labels.missing, attributes, rows, settings.smoothing, terms)
-        reverse = state.attention if settings.tied else state.reverse
-        lanes = scratch.nodes if settings.low_rank else reverse
-        find_nodes(sizes, settings, source, reverse, lanes, scratch)
-        nodes = (lanes, lanes_slopes)
-        if settings.alone:
-            nodes = (scratch.numbers, scratch.numbers_slopes)
+        find_nodes(sizes, settings, source.lift, state.reverse, lanes, scratch.numbers)
         clear(nodes[1])
         for first in range(0, rows, sizes.block):
-            reconstruct_rows(
-                first,
-                min(first + sizes.block, rows),
-                sizes,
-                settings,
-                source,
-                target,
-                labels,
-                state,
-                scratch,
-                nodes,
-                record,
-                findings,
-            )
+            reconstruct_rows(first, min(first + sizes.block, rows), packed, memory, nodes, record)
         pace = adam_pace(settings.rate, step + 1)
         if trains:
-            find_nodes_back(sizes, settings, source, scratch, lanes_slopes, reverse_slopes)
-            if not settings.tied:
-                trained = (state.reverse, state.reverse_mean, state.reverse_square)
-                n_columns = sizes.n_reverse
-                train_reverse(trained, reverse_slopes, target.weights, rows, n_columns, pace)
+            slopes = (scratch.numbers_slopes, scratch.nodes_slopes)
+            find_nodes_back(sizes, settings, source.lift, *slopes, reverse_slopes)
+            trained = (state.reverse, state.reverse_mean, state.reverse_square)
+            train_reverse(trained, reverse_slopes, target.weights, rows, sizes.n_reverse, pace)
         for first in range(0, rows, sizes.block):
-            train_rows(
-                first,
-                min(first + sizes.block, rows),
-                sizes,
-                settings,
-                source,
-                target,
-                labels,
-                state,
-                scratch,
-                findings.step,
-                record,
-                pace,
-            )
-        if records:
-            for checkpoint in range(n_checkpoints):
-                share = schedule.shares[step, checkpoint]
-                for k in range(n_terms):
-                    findings.terms[checkpoint * n_terms + k] += share * findings.step[k]
+            train_rows(first, min(first + sizes.block, rows), packed, memory, record, pace)
+        if checkpoint >= 0:
+            for k in range(n_terms):
+                findings.terms[checkpoint * n_terms + k] = findings.step[k]
     weigh_terms(findings.terms, target.weights, findings.sums, rows)

@@ -18,11 +18,12 @@ from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.types.misc import CPointer, unliteral
 
-from ddgk.engine.fused.compiling import compiled, inlined, intrinsic
-from ddgk.engine.fused.functions import emit_tanh
+from ddgk.compiling import inlined, inner
 from ddgk.engine.fused.lanes import (
     LANES,
     data_pointer,
+    emit_tanh,
+    intrinsic,
     multiply_add,
     read_vector,
     spread,
@@ -266,7 +267,7 @@ def _product_of(kind: str) -> Any:
     """Return a kernel for products out (+)= left right, as wide as the inner index allows."""
     panel = _panel_of(kind)
 
-    @compiled
+    @inner
     def product(
         left: Any, right: Any, out: Any, n_rows: int, n_inner: int, n_columns: int, adds: bool
     ) -> None:
@@ -286,7 +287,7 @@ def _finished_product_of(ending: Any) -> Any:
     """Return a kernel for products whose sums have an ending, given a fourth matrix."""
     panel = _panel_of("shared", ending)
 
-    @compiled
+    @inner
     def product(
         left: Any, right: Any, other: Any, out: Any, n_rows: int, n_inner: int, n_columns: int
     ) -> None:
@@ -309,7 +310,7 @@ multiply_bent = _finished_product_of(_bent_ending)
 _panel_summed = _panel_of("summed")
 
 
-@compiled
+@inner
 def multiply_summed(
     left: Any, right: Any, out: Any, n_rows: int, n_inner: int, n_columns: int
 ) -> None:

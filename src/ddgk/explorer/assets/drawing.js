@@ -40,6 +40,29 @@ function fitter(drawing, box, turn = null) {
     box.y + box.height / 2 + scale * (y - (low[1] + high[1]) / 2)]);
 }
 
+// What every edge contributes, in percent of the largest: a node's share is divided among its edges.
+function edgeShares(drawing, shares) {
+  const degree = Array(drawing.n).fill(0), found = [];
+  for (const node of drawing.e) degree[node] += 1;
+  for (let k = 0; k < drawing.m; k += 1) {
+    const [u, v] = [drawing.e[2 * k], drawing.e[2 * k + 1]];
+    found.push(shares[u] / degree[u] + shares[v] / degree[v]);
+  }
+  const most = Math.max(...found, 1e-9);
+  return found.map((value) => 100 * value / most);
+}
+
+function arrowHead(parent, a, b, radius, kind) {
+  const [dx, dy] = [b[0] - a[0], b[1] - a[1]], long = Math.hypot(dx, dy) || 1;
+  const [u, v] = [dx / long, dy / long], size = Math.max(4, Math.min(8, long / 4));
+  const tip = [b[0] - u * radius, b[1] - v * radius];
+  const back = [tip[0] - u * size, tip[1] - v * size];
+  const points = [tip, [back[0] - v * size / 2, back[1] + u * size / 2],
+    [back[0] + v * size / 2, back[1] - u * size / 2]];
+  element("polygon", { points: points.map((p) => p.join(",")).join(" "), class: kind }, parent);
+}
+
+// marks: tints, kept, alone of an alignment; shares of nodes in percent.
 function drawInto(parent, drawing, places, marks = {}) {
   let total = 0;
   for (let k = 0; k < drawing.m; k += 1) {
@@ -54,7 +77,9 @@ function drawInto(parent, drawing, places, marks = {}) {
     const made = element("line", { x1: a[0] + u, y1: a[1] + v, x2: b[0] + u, y2: b[1] + v,
       class: kind }, parent);
     if (dash) made.setAttribute("stroke-dasharray", "3 3");
+    return made;
   };
+  const weights = marks.shares ? edgeShares(drawing, marks.shares) : null;
   for (let k = 0; k < drawing.m; k += 1) {
     const [a, b] = [places[drawing.e[2 * k]], places[drawing.e[2 * k + 1]]];
     const kind = marks.kept && !marks.kept.has(k) ? "edge lost" : "edge";
@@ -62,18 +87,22 @@ function drawInto(parent, drawing, places, marks = {}) {
     const gap = Math.min(2, length / 9);
     const shifts = { 2: [-gap, gap], 3: [-1.5 * gap, 0, 1.5 * gap], 4: [-gap, gap] };
     for (const shift of shifts[order] || [0]) {
-      line(a, b, shift, kind, order === 4 && shift > 0);
+      const made = line(a, b, shift, kind, order === 4 && shift > 0);
+      if (weights) made.style.strokeWidth = `${1 + 0.03 * weights[k]}px`;
     }
+    if (drawing.d) arrowHead(parent, a, b, radius, kind.replace("edge", "arrow"));
   }
   for (let i = 0; i < drawing.n; i += 1) {
     const [x, y] = places[i], label = drawing.l ? drawing.l[i] : "";
     const alone = marks.alone && marks.alone.has(i);
-    const tint = marks.tints && marks.tints[i];
+    const share = marks.shares ? marks.shares[i] / 100 : null;
+    const tint = share === null ? marks.tints && marks.tints[i] : "var(--accent)";
     if (drawing.o) {
       if (tint || alone) {
-        element("circle", { cx: x, cy: y, r: Math.max(2, Math.min(label === "C" ? 6 : 9, 0.4 * length)), fill: alone ? "none" : tint,
+        const r = Math.max(2, Math.min(label === "C" ? 6 : 9, 0.4 * length));
+        element("circle", { cx: x, cy: y, r: share === null ? r : 9, fill: alone ? "none" : tint,
           stroke: alone ? "var(--lost)" : "none", "stroke-width": 2,
-          opacity: alone ? 1 : 0.35 }, parent);
+          opacity: alone ? 1 : share === null ? 0.35 : 0.75 * share ** 2 }, parent);
       }
       if (label !== "C" || drawing.n === 1) {
         const large = Math.max(6, Math.min(13, 0.6 * length));
@@ -81,7 +110,7 @@ function drawInto(parent, drawing, places, marks = {}) {
           class: "halo" }, parent);
         text.style.fontSize = `${large}px`;
         text.style.strokeWidth = `${large / 3}px`;
-        text.style.fill = ATOMS[label] || "";
+        text.style.fill = ATOMS[label.replace(/[^A-Za-z]/g, "")] || "";
         text.textContent = label;
       }
     } else {
@@ -89,19 +118,21 @@ function drawInto(parent, drawing, places, marks = {}) {
       const disc = element("circle", { cx: x, cy: y, r: radius }, parent);
       if (alone) { disc.setAttribute("class", "ring"); disc.setAttribute("stroke", colour); }
       else disc.setAttribute("fill", colour);
+      if (share !== null) disc.setAttribute("fill-opacity", 0.08 + 0.92 * share ** 2);
       if (label && radius >= 6 && label.length <= 2) {
         const text = element("text", { x, y: y + 3.5, "text-anchor": "middle" }, parent);
         text.style.fontSize = "10px";
-        text.style.fill = alone ? "" : "#ffffff";
+        text.style.fill = alone || share !== null ? "" : "#ffffff";
         text.textContent = label;
       }
     }
     const title = element("title", {}, parent.lastElementChild);
-    title.textContent = `${drawing.t ? drawing.t[i] : `node ${i}`}${label ? `, ${label}` : ""}`;
+    title.textContent = (drawing.t ? drawing.t[i] : `node ${i}`) + (label ? `, ${label}` : "") +
+      (share === null ? "" : `: ${marks.shares[i]} %`);
   }
 }
 
-function drawGraph(drawing, name, width = 380, height = 200) {
+function drawGraph(drawing, name, width = 380, height = 200, shares = null) {
   const svg = element("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
   svg.setAttribute("aria-label", `${name}: ${drawing.n} nodes, ${drawing.m} edges`);
   if (!drawing.p) {
@@ -109,7 +140,7 @@ function drawGraph(drawing, name, width = 380, height = 200) {
     text.textContent = `${drawing.n.toLocaleString("en")} nodes: too large to draw`;
     return svg;
   }
-  drawInto(svg, drawing, fitter(drawing, { x: 0, y: 0, width, height }));
+  drawInto(svg, drawing, fitter(drawing, { x: 0, y: 0, width, height }), { shares });
   return svg;
 }
 
@@ -136,9 +167,10 @@ function turnOver(target, source, pairs) {
   return (x, y) => [c * x * best.mirror - s * y, s * x * best.mirror + c * y];
 }
 
-// What two aligned graphs share, counted as ddgk.matching counts it.
+// What two aligned graphs share, counted as ddgk.similarity.shared_part counts it.
 function describeMatch(target, source, match) {
-  const key = (u, v) => (source.d || u <= v ? `${u}-${v}` : `${v}-${u}`);
+  const directed = target.d && source.d;
+  const key = (u, v) => (directed || u <= v ? `${u}-${v}` : `${v}-${u}`);
   const edges = new Map();
   for (let k = 0; k < source.m; k += 1) {
     edges.set(key(source.e[2 * k], source.e[2 * k + 1]), k);

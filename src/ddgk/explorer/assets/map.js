@@ -101,7 +101,8 @@ class CpuRenderer {
     const radius = size / 2, reach = Math.ceil(radius), offsets = [];
     for (let v = -reach; v <= reach; v += 1) {
       for (let u = -reach; u <= reach; u += 1) {
-        if (u * u + v * v <= radius * radius) offsets.push([u, v]);
+        // Without the corners, which would make small discs squares.
+        if (u * u + v * v <= 0.85 * radius * radius) offsets.push([u, v]);
       }
     }
     const jumps = Int32Array.from(offsets, ([u, v]) => v * width + u);

@@ -55,7 +55,7 @@ async function matchOf(i, j) {
   if (!back) return null;
   const p = Array(state.data.graphs[i].n).fill(-1), c = p.map(() => 0);
   back.p.forEach((s, t) => { if (s >= 0) { p[s] = t; c[s] = back.c[t]; } });
-  return { p, c, why: back.why };
+  return { p, c, s: back.z, z: back.s, why: back.why };
 }
 
 // ---- the map
@@ -397,13 +397,14 @@ function traitLines(i) {
   }
   found.sort((a, b) => Math.abs(b[0]) - Math.abs(a[0]));
   return found.slice(0, 3).filter(([far]) => Math.abs(far) >= 0.7).map(([far, column, mean]) =>
-    `${far > 0 ? "higher" : "lower"} ${column.name}: ${short(column.values[i])}, ` +
-    `mean of all ${short(mean)}`);
+    `${far > 0 ? "higher" : "lower"} ${column.name} (${short(column.values[i])}, ` +
+    `mean of all ${short(mean)})`);
 }
 
 async function showOne(i) {
   const panel = by("panel"), extra = i === state.data.names.length;
   panel.replaceChildren();
+  panel.scrollTop = 0;
   make("h2", nameOf(i), panel);
   if (!extra) {
     const known = state.data.columns.filter((column) => column.kind === "category").map(
@@ -434,6 +435,7 @@ async function showOne(i) {
   if (own) {
     make("p", `${whole(own.n)} nodes, ${whole(own.m)} edges`, place, "soft");
     place.append(drawGraph(own, nameOf(i)));
+    if (own.p && near.length) explainOne(i, near[0], own, place);
   } else make("p", "This page holds no drawing of it; use ddgk explore --serve.", place, "soft");
   for (const [j, picture] of slots) {
     const drawing = await drawingOf(j).catch(() => null);
@@ -441,9 +443,30 @@ async function showOne(i) {
   }
 }
 
+// Shade a graph by what its nodes and edges have in common with its nearest graph.
+async function explainOne(i, j, drawing, place) {
+  const match = await matchOf(i, j).catch(() => null);
+  if (state.first !== i || state.second >= 0 || !match || !match.s) return;
+  place.lastElementChild.replaceWith(drawGraph(drawing, nameOf(i), 380, 200, match.s));
+  place.lastElementChild.id = "shares";
+  make("p", `Dark nodes and wide edges: in common with the nearest graph, ${nameOf(j)}.`, place,
+    "soft");
+}
+
+function explainPair(panel, i, j, mine, theirs, match) {
+  make("h3", "What makes them alike", panel);
+  const cards = make("div", "", panel, "cards two");
+  for (const [k, drawing, shares] of [[i, mine, match.s], [j, theirs, match.z]]) {
+    make("div", "", cards).append(drawGraph(drawing, nameOf(k), 190, 150, shares));
+  }
+  make("p", "Dark nodes and wide edges contribute most to the similarity: " + match.why, panel,
+    "soft");
+}
+
 async function showPair(i, j) {
   const panel = by("panel");
   panel.replaceChildren();
+  panel.scrollTop = 0;
   make("h2", `${nameOf(i)} and ${nameOf(j)}`, panel);
   const waiting = make("p", "Aligning …", panel, "soft");
   let match = null, wrong = "";
@@ -470,9 +493,10 @@ async function showPair(i, j) {
       lines.push(`labels differ: ${found.relabelled.slice(0, 6).join(", ")}` +
         (more > 0 ? ` and ${more} more` : ""));
     }
-    for (const line of [...lines, ...(match.why || [])]) make("p", line, panel);
+    for (const line of lines) make("p", line, panel);
     make("p", "Partners have one colour and a line, the wider the more certain. Dashed edges " +
       "are not kept; rings have no partner.", panel, "soft");
+    if (match.s) explainPair(panel, i, j, mine, theirs, match);
     say(lines.join(". "));
   } else {
     make("p", wrong || "This page holds alignments of nearest graphs only; ddgk explore --serve " +
@@ -480,7 +504,8 @@ async function showPair(i, j) {
     say(wrong || "No alignment in this page");
   }
   const row = make("div", "", panel, "row");
-  const back = make("button", `Back to ${nameOf(i)}`, row);
+  const back = make("button", "Back", row);
+  back.setAttribute("aria-label", `Back to ${nameOf(i)}`);
   back.addEventListener("click", () => { state.second = -1; showOne(i); redraw(); });
   make("button", "Clear", row).addEventListener("click", clear);
 }
@@ -558,6 +583,7 @@ function setLasso(on) {
 
 function parseGraph(text) {
   if (text.trim().startsWith("{")) return JSON.parse(text);
+  if (/^\S+$/.test(text.trim())) return { smiles: text.trim() };
   const names = new Map(), edges = [];
   for (const line of text.split("\n")) {
     const parts = line.trim().split(/[\s,]+/).slice(0, 2);
@@ -573,8 +599,8 @@ function parseGraph(text) {
 
 function uploadForm(panel) {
   make("h3", "Place a graph of yours", panel);
-  const label = make("label", "An edge list (two names a line), or JSON with n_nodes and edges",
-    panel);
+  const label = make("label", "A SMILES, an edge list (two names a line), or JSON with n_nodes " +
+    "and edges", panel);
   label.htmlFor = "graph";
   const text = make("textarea", "", panel);
   text.id = "graph";
@@ -592,7 +618,7 @@ function uploadForm(panel) {
     send.disabled = true;
     try {
       const graph = parseGraph(text.value), found = await ask("api/embed", { graph, k: 9 });
-      state.extra = { graph, name: graph.name || "your graph", drawing: found.drawing,
+      state.extra = { graph, name: graph.name || graph.smiles || "your graph", drawing: found.drawing,
         x: found.place[0], y: found.place[1], neighbors: found.neighbors.map((n) => n.position),
         distances: found.neighbors.map((n) => n.distance) };
       placePoints();

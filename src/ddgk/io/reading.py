@@ -1,0 +1,216 @@
+"""What readers of untrusted files share: options, limits on size, archives, text.
+
+Zip archives are read in memory, within a budget, and never onto the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from ddgk.errors import DatasetError, DDGKError, ParameterError, shown
+from ddgk.graphs import Graph, from_networkx
+from ddgk.graphs.foreign import USUAL
+from ddgk.graphs.policies import DEFAULT, Policies
+
+if TYPE_CHECKING:
+    import networkx
+
+# Numbers in arrays take about as much memory as their text; parsed objects take twenty times more.
+MAX_BYTES = 1 << 30
+MAX_PARSED_BYTES = 1 << 28
+CHUNK = 1 << 20
+# More nodes than a file can name one by one; formats that state a number of nodes may lie.
+MAX_NODES = 5_000_000
+# Elements inside elements of an XML file; graph formats need fewer than ten.
+MAX_DEPTH = 100
+# Text of numbers packs 5 to 10 times; a bomb a thousand times. Small archives may exceed the ratio.
+MAX_RATIO = 200
+ALWAYS_ALLOWED = 1 << 24
+MAX_DIRECTORY_BYTES = 1 << 20
+END_OF_DIRECTORY, END_SIZE = b"PK\x05\x06", 22
+LOCATOR_64, LOCATOR_64_SIZE = b"PK\x06\x07", 20
+
+
+@dataclass(frozen=True)
+class Options:
+    """Parameters of `read`, for one file, and a list of what the reader leaves out.
+
+    node_labels, edge_labels, node_attributes, edge_attributes, edge_weights: keys, as in
+    `from_networkx`; in tables the names of columns. edges, arcs: names of the two columns of an
+    undirected or directed edge list, "FROM,TO". smiles: the name of a column of SMILES. skipped,
+    notes: filled by readers, see `ReadReport`.
+    """
+
+    node_labels: str | None = "label"
+    edge_labels: str | None = "label"
+    node_attributes: str | None = "attributes"
+    edge_attributes: str | None = "attributes"
+    edge_weights: str | None = "weight"
+    policies: Policies = DEFAULT
+    edges: str | None = None
+    arcs: str | None = None
+    smiles: str | None = None
+    skipped: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def convert(self, graph: networkx.Graph, name: str) -> Graph:
+        """Convert one parsed graph."""
+        keys = {parameter: getattr(self, parameter) for parameter in USUAL}
+        return from_networkx(graph, **keys, name=name, policies=self.policies)
+
+
+def decode(data: bytes, where: str) -> str:
+    """Return the text of a file, which must be UTF-8."""
+    if b"\0" in data:
+        # UTF-16 looks like UTF-8 with NUL characters in it: every name would be another one.
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise DatasetError(f"{where}, line {line}: not UTF-8 text (NUL found); save it as UTF-8")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise DatasetError(f"{where}, line {line}: not UTF-8 text; save it as UTF-8") from error
+
+
+class ByteBudget:
+    """Bytes that may still be read; what is really read counts, not what a header states.
+
+    Parameters
+    ----------
+    n_bytes : int
+    rule : str, optional
+        What set the limit, for the message. Default: the parameter `max_bytes`.
+
+    Examples
+    --------
+    >>> import io
+    >>> budget = ByteBudget(10)
+    >>> budget.read(io.BytesIO(b"12345678"), "a.txt")
+    b'12345678'
+    >>> budget.read(io.BytesIO(b"12345678"), "b.txt")
+    Traceback (most recent call last):
+    ...
+    ddgk.errors.DatasetError: b.txt: too large, more than is allowed in all (max_bytes=10)
+    """
+
+    def __init__(self, n_bytes: int, rule: str | None = None) -> None:
+        if n_bytes < 1:
+            raise ParameterError(f"max_bytes must be at least 1, not {n_bytes!r}")
+        self.left = n_bytes
+        self.rule = f"max_bytes={n_bytes}" if rule is None else rule
+
+    def read(self, stream: IO[bytes], where: str) -> bytes:
+        """Read a stream to its end, in chunks, so that an oversized one is stopped early."""
+        chunks = []
+        while chunk := stream.read(min(CHUNK, self.left + 1)):
+            self.left -= len(chunk)
+            if self.left < 0:
+                raise DatasetError(f"{where}: too large, more than is allowed in all ({self.rule})")
+            chunks.append(chunk)
+        return b"".join(chunks)
+
+    def read_file(self, path: Path) -> bytes:
+        """Read an ordinary file; a pipe or a device might never end, so those are refused."""
+        if not path.is_file():
+            raise DatasetError(f"{shown(str(path))}: there is no such file, or not an ordinary one")
+        try:
+            with path.open("rb") as stream:
+                return self.read(stream, str(path))
+        except OSError as error:
+            raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def check_n_nodes(n_nodes: int, where: str) -> None:
+    """Refuse a number of nodes that only a damaged or hostile file states."""
+    if not 0 <= n_nodes <= MAX_NODES:
+        raise DatasetError(f"{where}: it states {n_nodes} nodes; at most {MAX_NODES} are read")
+
+
+def read_archive(
+    stream: IO[bytes], where: str, wanted: Callable[[str], bool], max_bytes: int
+) -> dict[str, bytes]:
+    """Return the content of the wanted members of a zip file, by member name.
+
+    Every member's entry is checked, wanted or not: an archive with one hostile entry is not to be
+    trusted with the rest. Nothing is extracted, so that no path in it can reach the disk.
+    """
+    try:
+        size = stream.seek(0, os.SEEK_END)
+        _refuse_large_directory(stream, size, where)
+        with zipfile.ZipFile(stream) as archive:
+            entries = archive.infolist()
+            _check_entries(entries, where)
+            by_ratio = max(ALWAYS_ALLOWED, MAX_RATIO * size)
+            allowed = ByteBudget(max_bytes)
+            if max_bytes > by_ratio:
+                allowed = ByteBudget(by_ratio, f"it unpacks to over {MAX_RATIO} times its size")
+            found = {}
+            for entry in entries:
+                if wanted(entry.filename):
+                    with archive.open(entry) as member:
+                        member_name = f"{where}: {shown(entry.filename)}"
+                        found[entry.filename] = allowed.read(member, member_name)
+            return found
+    except DDGKError:
+        raise
+    # zipfile meets hostile bytes with a dozen kinds of error; all of them mean the same here.
+    except Exception as error:
+        raise DatasetError(
+            f"{where}: not a complete zip archive "
+            f"({shown(str(error)) or type(error).__name__}); fetch it again"
+        ) from error
+
+
+def _refuse_large_directory(stream: IO[bytes], size: int, where: str) -> None:
+    """Look at the directory's size before zipfile makes an object of each of its entries."""
+    stream.seek(max(0, size - (1 << 16) - END_SIZE - LOCATOR_64_SIZE))
+    tail = stream.read()
+    if tail[-END_SIZE:].startswith(END_OF_DIRECTORY) and tail.endswith(b"\0\0"):
+        at = len(tail) - END_SIZE
+    else:
+        at = tail.rfind(END_OF_DIRECTORY)
+    if at < 0 or at + END_SIZE > len(tail):
+        raise DatasetError(f"{where}: not a zip archive, or its end is missing; fetch it again")
+    (directory_bytes,) = struct.unpack_from("<L", tail, at + 12)
+    has_64 = tail[max(0, at - LOCATOR_64_SIZE) : at].startswith(LOCATOR_64)
+    if has_64 or directory_bytes > MAX_DIRECTORY_BYTES:
+        raise DatasetError(f"{where}: the archive lists far more members than a data set has")
+
+
+def _check_entries(entries: list[zipfile.ZipInfo], where: str) -> None:
+    seen = set()
+    for entry in entries:
+        reason = _why_refused(entry)
+        if reason is None and entry.filename in seen:
+            reason = "is listed twice"
+        if reason is not None:
+            raise DatasetError(
+                f"{where}: refused, its member {shown(repr(entry.orig_filename))} {reason}"
+            )
+        seen.add(entry.filename)
+
+
+def _why_refused(entry: zipfile.ZipInfo) -> str | None:
+    # zipfile cuts names at a NUL and, on some systems, turns backslashes: judge the original.
+    name = entry.orig_filename
+    if name.startswith("/") or "\\" in name or re.match(r"[A-Za-z]:", name):
+        return "has an absolute path or a backslash"
+    if ".." in name.split("/"):
+        return "points outside the archive"
+    if "\0" in name or not name.isprintable():
+        return "has an unprintable name"
+    if stat.S_ISLNK(entry.external_attr >> 16):
+        return "is a symbolic link"
+    if entry.flag_bits & 0x1:
+        return "is encrypted"
+    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        return "is packed by a method other than deflate"
+    return None

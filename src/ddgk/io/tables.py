@@ -1,0 +1,467 @@
+"""Read tables of text: edge lists, adjacency matrices, SMILES; and structure files (.sdf).
+
+What a table is follows from its header and its shape; one that could be anything is refused.
+Molecules need the extra ``chem``.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ddgk.errors import DatasetError, GraphError, MissingExtraError, shown
+from ddgk.graphs import Graph, from_matrix, from_rdkit, from_smiles
+from ddgk.graphs.edges import build_graph, number_nodes
+from ddgk.io.reading import Options, decode
+
+# Names of the two columns of an edge list, in any place of a header.
+ENDS = (
+    ("source", "target"),
+    ("from", "to"),
+    ("u", "v"),
+    ("src", "dst"),
+    ("node1", "node2"),
+    ("tail", "head"),
+)
+WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # digits of other alphabets would join different names
+REAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?|[nN][aA][nN]")
+MAX_ROWS = 20_000_000
+
+Line = tuple[int, list[str]]  # the number of a line in the file, and its fields
+
+
+def read_edges(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+    r"""Edge list: `u v` or `u v weight` per line; a line with one name is a node.
+
+    Fields are separated by white space or commas, and what follows a `#` is a comment. Names become
+    integers when all of them are written as such.
+
+    >>> read_edges(b"# a comment\na b .5\nb c 2\nd\n", "toy.edges", "toy", Options())
+    [Graph(n_nodes=4, n_edges=2, name='toy', weighted)]
+    """
+    lines = _split_lines(decode(data, where), comments=True)
+    columns = _known_ends(lines[0][1], options, where) if lines else None
+    if columns is not None:
+        return [_edges_by_name(lines, columns, where, name, options)]
+    return [_edges_by_place(lines, where, name, options)]
+
+
+def read_txt(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+    """Text: an edge list as in .edges files, or a table as in .csv files, by white space."""
+    return _read_table(_split_lines(decode(data, where), comments=True), where, name, options)
+
+
+def read_csv(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+    r"""CSV: an edge list, an adjacency matrix, or a table with a column of SMILES.
+
+    >>> read_csv(b"from,to\na,b\nb,c\n", "toy.csv", "toy", Options())
+    [Graph(n_nodes=3, n_edges=2, name='toy')]
+    >>> read_csv(b",x,y\nx,0,1\ny,1,0\n", "toy.csv", "toy", Options())[0].node_names
+    ('x', 'y')
+    >>> read_csv(b"name,kind\na,b\nc,d\ne,f\n", "toy.csv", "toy", Options())
+    Traceback (most recent call last):
+    ...
+    ddgk.errors.DatasetError: toy.csv: not an edge list or an adjacency matrix: 4 lines of 2 fields,
+        the first is 'name', 'kind'; add a first line source,target, or end the name of the file in
+        .edges, or use read(..., edges="name,kind")
+    """
+    text = decode(data, where)
+    first = text.partition("\n")[0]
+    mark = next((mark for mark in (",", ";", "\t") if mark in first), ",")
+    return _read_table(_csv_lines(text, mark, where), where, name, options)
+
+
+def read_tsv(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+    """TSV: as .csv, with tabulators."""
+    return _read_table(_csv_lines(decode(data, where), "\t", where), where, name, options)
+
+
+def read_parquet(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+    """Parquet: an edge list with named columns, or a table with a column of SMILES."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{where}: .parquet needs pyarrow; pip install 'ddgk[parquet]'"
+        ) from error
+    try:
+        file = parquet.ParquetFile(io.BytesIO(data))
+        n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
+        if not 0 <= n_rows * n_columns <= MAX_ROWS:
+            raise DatasetError(f"{where}: {n_rows} rows of {n_columns} columns are too many")
+        table = file.read()
+        columns = [
+            ["" if x is None else str(x) for x in column.to_pylist()] for column in table.columns
+        ]
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        raise DatasetError(f"{where}: not a Parquet file ({shown(str(error), 100)})") from error
+    rows = [(i, list(row)) for i, row in enumerate(zip(*columns, strict=True), start=1)]
+    return _read_table([(0, table.column_names), *rows], where, name, options)
+
+
+def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Graph]:  # noqa: ARG001
+    """SMILES: a molecule per line, and after a blank its name; a header and # lines are skipped."""
+    rows: list[tuple[int, str, str]] = []
+    for number, line in enumerate(decode(data, where).splitlines(), start=1):
+        smiles, _, label = line.strip().partition("\t" if "\t" in line else " ")
+        if not smiles or smiles.startswith("#") or (not rows and smiles.casefold() == "smiles"):
+            continue
+        rows.append((number, smiles, label.strip()))
+    return molecules(rows, where, options)
+
+
+def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+    """SDF: molecules with their own names; read by RDKit."""
+    try:
+        from rdkit import Chem, rdBase
+    except ImportError as error:
+        raise MissingExtraError(
+            f"{where}: molecules need RDKit; pip install 'ddgk[chem]'"
+        ) from error
+
+    graphs = []
+    skip = options.policies.invalid_smiles == "skip"
+    with rdBase.BlockLogs():
+        # One record at a time: a damaged one must not take the next with it.
+        records = decode(data, where).replace("\r\n", "\n").split("$$$$\n")
+        for position, record in enumerate(records):
+            if not record.strip():
+                continue
+            supplier = Chem.ForwardSDMolSupplier(io.BytesIO(record.encode() + b"$$$$\n"))
+            molecule = next(iter(supplier), None)
+            if molecule is None:
+                problem = f"{where}, record {position + 1}: not a molecule that RDKit can read"
+                if not skip:
+                    raise DatasetError(
+                        problem,
+                        advice="correct it",
+                        policy="invalid_smiles",
+                        choices=("skip",),
+                    )
+                options.skipped.append(problem)
+                continue
+            own = molecule.GetProp("_Name") if molecule.HasProp("_Name") else ""
+            label = shown(own.strip()) or f"{name}-{position}"
+            graphs.append(from_rdkit(molecule, name=label, policies=options.policies))
+    if not graphs:
+        raise DatasetError(f"{where}: no molecule in it")
+    return graphs
+
+
+def molecules(rows: Iterable[tuple[int, str, str]], where: str, options: Options) -> list[Graph]:
+    """Convert rows of (line, SMILES, name or ""); without a name, the SMILES is the name.
+
+    Invalid SMILES follow the policy.
+    """
+    graphs = []
+    for line, smiles, label in rows:
+        try:
+            graphs.append(
+                from_smiles(smiles, name=shown(label or smiles), policies=options.policies)
+            )
+        except GraphError as error:
+            problem = f"{where}, line {line}: " + error.problem.partition(": ")[2]
+            if error.policy != "invalid_smiles" or options.policies.invalid_smiles != "skip":
+                raise error.of_file(problem) from error
+            options.skipped.append(problem)
+    if not graphs:
+        raise DatasetError(f"{where}: no molecule in it")
+    return graphs
+
+
+def _read_table(lines: list[Line], where: str, name: str, options: Options) -> list[Graph]:
+    """Decide what a table is, and read it."""
+    if not lines:
+        raise DatasetError(f"{where}: it is empty")
+    header = lines[0][1]
+    smiles = _smiles_column(header, options, where)
+    if smiles is not None:
+        return _read_smiles_column(lines, smiles, where, options)
+    columns = _known_ends(header, options, where)
+    if columns is not None:
+        return [_edges_by_name(lines, columns, where, name, options)]
+    found = _as_matrix([fields for _, fields in lines])
+    if found is not None:
+        names, matrix = found
+        return [from_matrix(matrix, node_names=names, name=name, policies=options.policies)]
+    if not _looks_like_edges([fields for _, fields in lines]):
+        _refuse(lines, where)
+    return [_edges_by_place(lines, where, name, options)]
+
+
+def _split_lines(text: str, *, comments: bool) -> list[Line]:
+    lines = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        content = line.partition("#")[0] if comments else line
+        if content.strip():
+            by_comma = "," in content
+            fields = content.split(",") if by_comma else content.split()
+            lines.append((number, [field.strip() for field in fields]))
+    return lines
+
+
+def _csv_lines(text: str, mark: str, where: str) -> list[Line]:
+    """Split quoted fields; lines that begin with # are comments (SMILES have # inside)."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    try:
+        return [
+            (reader.line_num, [field.strip() for field in fields])
+            for fields in reader
+            if fields and any(fields) and not fields[0].startswith("#")
+        ]
+    except csv.Error as error:
+        raise DatasetError(f"{where}, line {reader.line_num}: not CSV ({error})") from error
+
+
+def _smiles_column(header: list[str], options: Options, where: str) -> int | None:
+    if options.smiles is not None:
+        return _column(header, options.smiles, where)
+    folded = [field.casefold() for field in header]
+    return (
+        folded.index("smiles")
+        if "smiles" in folded and not (options.edges or options.arcs)
+        else None
+    )
+
+
+def _known_ends(header: list[str], options: Options, where: str) -> tuple[int, int] | None:
+    """Return the places of the two columns of an edge list, if the header names them."""
+    named = options.edges if options.arcs is None else options.arcs
+    if named is not None:
+        ends = [part.strip() for part in named.split(",")]
+        if len(ends) != 2:
+            raise DatasetError(f"edges must name two columns, such as FROM,TO, not {named!r}")
+        return _column(header, ends[0], where), _column(header, ends[1], where)
+    folded = [field.casefold() for field in header]
+    for u, v in ENDS:
+        if u in folded and v in folded:
+            return folded.index(u), folded.index(v)
+    return None
+
+
+def _column(header: list[str], wanted: str, where: str) -> int:
+    if wanted not in header:
+        listed = ", ".join(repr(field) for field in header[:20])
+        raise DatasetError(
+            f"{where}: there is no column {wanted!r}; the first line is {shown(listed)}"
+        )
+    return header.index(wanted)
+
+
+def _read_smiles_column(
+    lines: list[Line], column: int, where: str, options: Options
+) -> list[Graph]:
+    header = [field.casefold() for field in lines[0][1]]
+    named = header.index("name") if "name" in header else None
+    rows = []
+    for number, fields in lines[1:]:
+        if len(fields) <= column:
+            raise DatasetError(f"{where}, line {number}: {len(fields)} fields, and no SMILES")
+        label = fields[named] if named is not None and named < len(fields) else ""
+        rows.append((number, fields[column], label))
+    _note_rest(lines[0][1], {column, named}, where, options)
+    return molecules(rows, where, options)
+
+
+@dataclass
+class _EdgeList:
+    """What the lines of an edge list say: texts, not yet numbers of nodes."""
+
+    alone: list[str] = field(default_factory=list)
+    ends: list[str] = field(default_factory=list)
+    weights: list[float] | None = None
+    labels: list[str] | None = None
+
+    def graph(self, name: str, options: Options, *, directed: bool = False) -> Graph:
+        names = _as_integers([*self.alone, *self.ends])
+        ends = names[len(self.alone) :]
+        numbers = number_nodes(names[: len(self.alone)], ends)
+        places = np.fromiter(map(numbers.__getitem__, ends), np.int64, len(ends))
+        return build_graph(
+            len(numbers),
+            places.reshape(-1, 2),
+            edge_labels=None if self.labels is None else _as_integers(self.labels),
+            edge_weights=self.weights,
+            listing="directed" if directed else "once",
+            policies=options.policies,
+            name=name,
+            node_names=list(numbers),
+        )
+
+
+def _edges_by_name(
+    lines: list[Line], ends: tuple[int, int], where: str, name: str, options: Options
+) -> Graph:
+    """Read an edge list by the names of its columns: ends, weight and label."""
+    header = lines[0][1]
+    weight = header.index(options.edge_weights) if options.edge_weights in header else None
+    label = header.index(options.edge_labels) if options.edge_labels in header else None
+    _note_rest(header, {*ends, weight, label}, where, options)
+    found, rows = _EdgeList(), []
+    for number, fields in lines[1:]:
+        filled = [text for text in fields if text]
+        if len(filled) == 1 and (len(fields) == 1 or fields[ends[0]]):
+            found.alone += filled
+            continue
+        if len(fields) != len(header) or not (fields[ends[0]] and fields[ends[1]]):
+            raise DatasetError(
+                f"{where}, line {number}: {_joined(fields)} does not fit the header "
+                f"{_joined(header)}"
+            )
+        found.ends += (fields[ends[0]], fields[ends[1]])
+        rows.append((number, fields))
+    if weight is not None:
+        found.weights = [_weight(row[weight], f"{where}, line {number}") for number, row in rows]
+    if label is not None:
+        found.labels = [row[label] for _, row in rows]
+    called = tuple(header[end].casefold() for end in ends)
+    usual = options.edges is None and called == ("tail", "head")
+    return found.graph(name, options, directed=options.arcs is not None or usual)
+
+
+def _edges_by_place(lines: list[Line], where: str, name: str, options: Options) -> Graph:
+    """Read an edge list without header: two names, and perhaps a weight."""
+    found, weights = _EdgeList(), []
+    first, width = 0, 0
+    for number, fields in lines:
+        at = f"{where}, line {number}"
+        if len(fields) > 3 or "" in fields:
+            raise DatasetError(f"{at}: {_joined(fields)} is not two names and perhaps a weight")
+        if len(fields) == 1:
+            found.alone += fields
+            continue
+        first, width = (first, width) if width else (number, len(fields))
+        if len(fields) != width:
+            has, other = ("no weight", "one") if width == 3 else ("a weight", "none")
+            raise DatasetError(f"{at}: {_joined(fields)} has {has}, but line {first} has {other}")
+        found.ends += fields[:2]
+        if width == 3:
+            weights.append(_weight(fields[2], at))
+    if width == 3 and options.edge_weights is not None:
+        found.weights = weights
+    return found.graph(name, options)
+
+
+def _looks_like_edges(rows: list[list[str]]) -> bool:
+    """Tell whether lines without a known header can be an edge list.
+
+    They have two names and perhaps a number each. A first line of texts above whole numbers is an
+    unknown header. Where names are texts, some occur in both columns, or in each column more than
+    once; otherwise it is a table of something else.
+    """
+    listed = [row for row in rows if len(row) > 1]
+    if any(len(row) > 3 or "" in row for row in rows) or not listed:
+        return not listed and all(row != [""] for row in rows)
+    if any(len(row) == 3 and not REAL.fullmatch(row[2]) for row in listed):
+        return False
+    columns = [[row[place] for row in listed] for place in (0, 1)]
+    whole = [[WHOLE.fullmatch(name) is not None for name in column] for column in columns]
+    if len(listed) < 3 or all(whole[0] + whole[1]):
+        return (
+            len(listed) < 2 or any(side[0] for side in whole) or not all(side[1] for side in whole)
+        )
+    if any(not side[0] and all(side[1:]) for side in whole):
+        return False
+    if any(all(side) for side in whole):
+        return False
+    one, other = (set(column) for column in columns)
+    repeated = all(len(set(column)) < len(column) for column in columns)
+    return repeated or not one.isdisjoint(other)
+
+
+def _as_matrix(rows: list[list[str]]) -> tuple[list[str] | None, NDArray[np.float64]] | None:
+    """Return the names and values of a square numeric table, or None if it is another.
+
+    Names stand in the first line and the first column, or in the first line only. Tables of two or
+    three numbers per line are edge lists, unless they are symmetric with zeros or, of three, ones
+    on the diagonal.
+    """
+    n_rows, width = len(rows), len(rows[0])
+    header, corner = rows[0], rows[0][0]
+    if n_rows == width and width > 2 and not REAL.fullmatch(corner):
+        names = header[1:]
+        if names == [row[0] for row in rows[1:]] and len(set(names)) == len(names):
+            values = _numbers([row[1:] for row in rows[1:]], width - 1)
+            return None if values is None else (names, values)
+    if n_rows == width + 1 and width > 1 and not all(map(REAL.fullmatch, header)):
+        values = _numbers(rows[1:], width)
+        if values is not None and len(set(header)) == width and (width > 3 or _is_plain(values)):
+            return header, values
+    if n_rows == width and width > 1:
+        values = _numbers(rows, width)
+        if values is not None and (width > 3 or _is_plain(values)):
+            return None, values
+    return None
+
+
+def _is_plain(matrix: NDArray[np.float64]) -> bool:
+    """Tell whether a small matrix is symmetric with zeros, or of 3 x 3 ones, on its diagonal."""
+    diagonal = set(matrix.diagonal().tolist())
+    allowed = ({0.0}, {1.0}) if len(matrix) == 3 else ({0.0},)
+    return diagonal in allowed and np.array_equal(matrix, matrix.T)
+
+
+def _numbers(rows: Iterable[list[str]], width: int) -> NDArray[np.float64] | None:
+    values = []
+    for row in rows:
+        if len(row) != width or not all(map(REAL.fullmatch, row)):
+            return None
+        values.append([float(field) for field in row])
+    return np.array(values)
+
+
+def _as_integers(names: list[Any]) -> list[Any]:
+    """Return names as integers when all of them are written as such."""
+    return [int(name) for name in names] if all(map(WHOLE.fullmatch, names)) else names
+
+
+def _weight(field: str, at: str) -> float:
+    try:
+        weight = float(field)
+    except ValueError:
+        weight = math.nan
+    if not math.isfinite(weight):
+        raise DatasetError(f"{at}: the weight {field[:60]!r} is not a finite number")
+    return weight
+
+
+def _joined(fields: list[str]) -> str:
+    return repr(",".join(fields)[:60])
+
+
+def _note_rest(header: list[str], read: set[int | None], where: str, options: Options) -> None:
+    rest = [field for i, field in enumerate(header) if i not in read]
+    if rest:
+        options.notes.append(f"{where}: columns not read: {shown(', '.join(rest))}")
+
+
+def _refuse(lines: list[Line], where: str) -> NoReturn:
+    header = lines[0][1]
+    listed = ", ".join(repr(field[:40]) for field in header[:6])
+    listed += ", ..." if len(header) > 6 else ""
+    texts = len(header) > 1 and not any(REAL.fullmatch(field) or not field for field in header)
+    chemical = [field for field in header if "smi" in field.casefold()] if texts else []
+    problem = (
+        f"{where}: not an edge list or an adjacency matrix: {len(lines)} lines of {len(header)} "
+        f"fields, the first is {listed}"
+    )
+    if chemical:
+        raise DatasetError(problem, policy="smiles", choices=(shown(chemical[0]),), call="read")
+    raise DatasetError(
+        problem,
+        advice="add a first line source,target, or end the name of the file in .edges",
+        policy="edges",
+        choices=(shown(",".join(header[:2])) if texts else "FROM,TO",),
+        call="read",
+    )

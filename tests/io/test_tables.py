@@ -1,0 +1,177 @@
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+from ddgk.errors import DatasetError, GraphError, message
+from ddgk.graphs import Policies
+from ddgk.io import read
+from ddgk.io.reading import Options
+from ddgk.io.tables import read_csv, read_edges, read_parquet, read_tsv, read_txt
+
+
+def one(text: str, reader=read_csv, **options):
+    (graph,) = reader(text.encode(), "toy.csv", "toy", Options(**options))
+    return graph
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "source,target\na,b\nb,c\n",
+        "when,From,TO\n1,a,b\n2,b,c\n",
+        '"u","v"\n"a","b"\n"b","c"\n',
+        "source;target\na;b\nb;c\n",
+        "a,b\nb,c\n",
+        "# a comment\nsource,target\na,b\nb,c\n",
+    ],
+)
+def test_edge_lists_with_a_header_and_without(text: str):
+    graph = one(text)
+    assert graph.node_names == ("a", "b", "c")
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+
+
+def test_columns_by_name():
+    options = Options()
+    text = b"id,target,source,weight,label,when\n1,b,a,0.5,x,1\n2,c,b,2,y,1\n,,d,,,\n"
+    (graph,) = read_csv(text, "toy.csv", "toy", options)
+    assert graph.node_names == ("d", "a", "b", "c")
+    assert graph.edge_weights.tolist() == [0.5, 2]
+    assert graph.edge_labels == ("x", "y")
+    assert options.notes == ["toy.csv: columns not read: id, when"]
+    chosen = one("a,b,c\n1,2,3\n1,3,4\n", edges="b,c")
+    assert chosen.node_names == (2, 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "suggested"),
+    [
+        ("name,kind\na,b\nc,d\ne,f\n", "name,kind"),
+        ("id,age\n1,20\n2,30\n", "id,age"),
+        ("class,text\n0,x\n1,y\n0,z\n", "class,text"),
+        ("a,b,c,d\n1,2,3,4\n", "a,b"),
+        ("a,b,x\nb,c,y\nc,d,z\n", "a,b"),
+        ("1,2,3,4\n5,6,7,8\n", "FROM,TO"),
+    ],
+)
+def test_tables_that_are_no_edge_lists_are_refused(text: str, suggested: str):
+    with pytest.raises(DatasetError, match=r"^toy.csv: not an edge list or an adjacency") as caught:
+        one(text)
+    assert f'read(..., edges="{suggested}")' in str(caught.value)
+    assert f"--edges {suggested}" in message(caught.value, command_line=True)
+
+
+def test_a_table_of_molecules_is_not_one_graph(tmp_path):
+    pytest.importorskip("rdkit", reason="reads molecules")
+    path = tmp_path / "mols.csv"
+    path.write_text("name,structure_smi\nethanol,CCO\nmethane,C\nwater,O\n")
+    with pytest.raises(DatasetError) as caught:
+        read(path)
+    assert 'read(..., smiles="structure_smi")' in str(caught.value)
+    graphs = read(path, smiles="structure_smi").graphs
+    assert [(graph.name, graph.n_nodes) for graph in graphs] == [
+        ("ethanol", 3),
+        ("methane", 1),
+        ("water", 1),
+    ]
+    path.write_text("name,smiles,y\nethyne,C#C,1\nbad,C1CC,2\n")
+    with pytest.raises(DatasetError, match=r"mols.csv, line 3: 'C1CC' is not a valid SMILES"):
+        read(path)
+    found = read(path, policies=Policies(invalid_smiles="skip"))
+    assert [graph.name for graph in found.graphs] == ["ethyne"]
+    assert "line 3" in found.report.skipped[0]
+    assert found.report.notes == (f"{path}: columns not read: y",)
+
+
+@pytest.mark.parametrize("reader", [read_csv, read_txt])
+def test_square_tables_are_adjacency_matrices(reader):
+    matrix = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
+    mark = "," if reader is read_csv else " "
+    rows = [mark.join(map(str, row)) for row in matrix]
+    assert one("\n".join(rows), reader).edges.tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert one("\n".join(rows), reader).edge_weights is None
+    named = [mark.join("abcd"), *rows]
+    assert one("\n".join(named), reader).node_names == ("a", "b", "c", "d")
+
+
+@pytest.mark.parametrize(
+    ("text", "n_nodes", "n_edges"),
+    [
+        ("0,1,1\n1,0,0\n1,0,0\n", 3, 2),
+        ("0,1\n1,0\n", 2, 1),
+        ("1,2\n2,3\n", 3, 2),
+        ("0,1,.5\n1,2,.3\n2,0,.4\n", 3, 3),
+        ("0,1,5\n1,2,5\n", 3, 2),
+    ],
+)
+def test_small_tables_are_matrices_only_if_they_look_like_one(text, n_nodes, n_edges):
+    graph = one(text)
+    assert (graph.n_nodes, graph.n_edges) == (n_nodes, n_edges)
+
+
+def test_a_correlation_matrix_with_its_diagonal_is_an_ordinary_input():
+    text = ",x,y,z\nx,1.0,0.5,-0.2\ny,0.5,1.0,0.1\nz,-0.2,0.1,1.0\n"
+    with pytest.raises(GraphError) as caught:
+        one(text)
+    assert caught.value.policy == "negative_weights"
+    graph = one(text, policies=Policies(negative_weights="absolute"))
+    assert graph.node_names == ("x", "y", "z")
+    assert graph.edges.tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert graph.edge_weights.tolist() == [0.5, 0.2, 0.1]
+
+
+def test_files_that_say_what_they_are_are_believed():
+    text = b"a b\nc d\ne f\n"
+    with pytest.raises(DatasetError, match="not an edge list"):
+        read_txt(text, "toy.txt", "toy", Options())
+    assert read_edges(text, "toy.edges", "toy", Options())[0].n_edges == 3
+
+
+def test_tabulators():
+    graph = one("source\ttarget\na b\tc\n", read_tsv)
+    assert graph.node_names == ("a b", "c")
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "complaint"),
+    [
+        ("", {}, "it is empty"),
+        ("source,target\na\nb,c,d\n", {}, "line 3: 'b,c,d' does not fit the header"),
+        ("source,target,weight\na,b,x\n", {}, "line 2: the weight 'x' is not a finite"),
+        ("a,b\n1,2\n", {"edges": "a,c"}, "there is no column 'c'; the first line is 'a', 'b'"),
+        ("a,b\n1,2\n", {"edges": "a"}, "edges must name two columns"),
+        ("a,b\n1,2\n", {"smiles": "c"}, "there is no column 'c'"),
+        ('a,"b\n', {}, "not CSV"),
+    ],
+)
+def test_damaged_tables(text: str, options, complaint: str):
+    with pytest.raises(DatasetError, match=complaint):
+        one(text, **options)
+
+
+def test_parquet_edge_lists():
+    pyarrow = pytest.importorskip("pyarrow", reason="reads .parquet")
+    from pyarrow import parquet
+
+    stream = io.BytesIO()
+    table = {"source": [1, 2], "target": [2, 3], "weight": [0.5, 1.5]}
+    parquet.write_table(pyarrow.table(table), stream)
+    (graph,) = read_parquet(stream.getvalue(), "toy.parquet", "toy", Options())
+    assert (graph.node_names, graph.edge_weights.tolist()) == ((1, 2, 3), [0.5, 1.5])
+    for data in (b"", b"PAR1", stream.getvalue()[:-30], b"PAR1" + b"\0" * 40 + b"PAR1"):
+        with pytest.raises(DatasetError, match=r"toy.parquet"):
+            read_parquet(data, "toy.parquet", "toy", Options())
+
+
+def test_directed_edge_lists():
+    text = "tail,head\na,b\nb,a\nb,c\n"
+    assert one(text).directed
+    assert one(text).edges.tolist() == [[0, 1], [1, 0], [1, 2]]
+    chosen = one("from,to\na,b\nb,a\n", arcs="from,to")
+    assert (chosen.directed, chosen.n_edges) == (True, 2)
+    assert not one("from,to\na,b\n").directed
+    joined = one(text, policies=Policies(directed="undirected"))
+    assert (joined.directed, joined.n_edges) == (False, 2)

@@ -1,7 +1,6 @@
 """How long a first use takes: kernels compiled, and loaded from the cache.
 
-    python benchmarks/first_use.py            every part, fit_transform, align and the demo
-    python benchmarks/first_use.py --parts    the parts alone, for the table of `ddgk.compiling`
+    python benchmarks/first_use.py
 
 Every line is a new process, timed from its start. "empty" has an empty cache of its own, "warm" the
 cache of the line before. Seconds of the wall count on a quiet computer, those of the processor
@@ -17,8 +16,6 @@ import subprocess
 import sys
 import tempfile
 from time import perf_counter
-
-from ddgk.compiling import PARTS
 
 GRAPHS = "[nx.cycle_graph(n) for n in range(6, 14)] + [nx.star_graph(n) for n in range(6, 14)]"
 USES = {
@@ -50,15 +47,11 @@ def show(what: str, cache: str, seconds: tuple[float, float]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--parts", action="store_true", help="only the parts")
-    given = parser.parse_args()
+    parser.parse_args()
     print(f"{'what':<14} {'cache':<6} {'wall':>9} {'processor':>11}")
     probe = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, check=True)
     show("probe", "", (float(probe.stdout), float("nan")))
-    for part in PARTS:
-        with tempfile.TemporaryDirectory() as cache:
-            show(part, "empty", timed(f"from ddgk.warmup import {part}; {part}()", cache))
-    for use, code in {} if given.parts else USES.items():
+    for use, code in USES.items():
         with tempfile.TemporaryDirectory() as cache:
             show(use, "empty", timed(code, cache))
             show(use, "warm", timed(code, cache))

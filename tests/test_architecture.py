@@ -35,7 +35,7 @@ LAYERS = [
     ["encoder"],
     ["divergence"],
     ["models"],
-    ["similarity", "warmup"],
+    ["similarity"],
     ["estimator"],
     ["comparison", "search"],
     ["explorer"],

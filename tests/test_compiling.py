@@ -1,4 +1,4 @@
-"""A first use compiles what it needs, in several processes, and says how long it takes."""
+"""A first use says how long it takes, and processes may share what they compile."""
 
 from __future__ import annotations
 
@@ -7,64 +7,64 @@ import subprocess
 import sys
 from importlib import import_module
 
+import numpy as np
 import pytest
 
-from ddgk import compiling, warmup
-
-FIRST_USE = """
-import networkx as nx, ddgk
-from ddgk.cli.doctor import _kernels, _modules
-paths = [nx.path_graph(n) for n in range(3, 9)]
-X = ddgk.DDGK(n_sources=2, random_state=0).fit_transform(paths)
-ddgk.align(nx.cycle_graph(6), nx.star_graph(7))
-ddgk.align(nx.path_graph(200), nx.path_graph(200))
-paper = ddgk.Config.preset("paper").replace(checkpoints=2, encoder_epochs=2)
-ddgk.DDGK(n_sources=2, config=paper, random_state=0).fit_transform(paths)
-counts = [kernel.stats for name in _modules() for kernel in _kernels(name)]
-print(sum(sum(count.cache_hits.values()) for count in counts) > 0)
-print(sum(sum(count.cache_misses.values()) for count in counts))
-"""
+from ddgk import compiling
+from ddgk.symmetry import SMALL, Arcs, canonical_order
 
 
 @pytest.mark.parametrize("name", compiling.PARTS)
-def test_every_part_has_a_kernel_and_an_example(name):
+def test_every_part_has_a_kernel(name):
     part = compiling.PARTS[name]
-    kernel = getattr(import_module(part.module), part.kernel)
-    assert kernel.signatures is not None
-    assert name in warmup.EXAMPLES
+    assert getattr(import_module(part.module), part.kernel).signatures is not None
 
 
 def test_what_is_compiled_is_not_announced(capfd, monkeypatch):
-    warmup.refinement()
+    tails = np.arange(SMALL)
+    canonical_order(np.zeros(SMALL + 1, np.int64), Arcs(tails, tails + 1, np.zeros_like(tails)))
     monkeypatch.setattr(compiling, "_ready", set())
-    monkeypatch.setattr(compiling, "_compile", None)
     compiling.prepare("refinement")
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_part_that_fails_is_left_to_its_caller(monkeypatch):
-    monkeypatch.setitem(compiling.PARTS, "nonsense", compiling.PARTS["refinement"])
-    ticks = []
-    compiling._compile(["nonsense"], 2, lambda: ticks.append(1))
-    assert ticks
+def test_a_first_use_says_how_long_it_takes(capfd, monkeypatch):
+    monkeypatch.setattr(compiling, "_ready", set())
+    monkeypatch.setattr(compiling, "_is_compiled", lambda part: part.seconds > 5)
+    compiling.prepare("refinement", "encoders")
+    compiling.prepare("refinement")
+    assert capfd.readouterr().err.count("compiling for this computer, once; about") == 1
 
 
-@pytest.mark.slow
-def test_the_examples_compile_all_that_a_first_use_needs(tmp_path):
-    """Processes of their own fill the cache; the next process then compiles nothing."""
-    if compiling._cores() == 1:
-        pytest.skip("one core compiles in the process itself")
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    prepare = "from ddgk.compiling import PARTS, prepare; prepare(*PARTS)"
+def test_processes_do_not_overwrite_each_others_code(tmp_path):
+    """Two processes that compile a kernel for different types at the same time get their own."""
+    module = tmp_path / "shared_kernel.py"
+    module.write_text(
+        "from ddgk.compiling import kept\n\n\n@kept()\ndef double(x):\n    return x + x\n"
+    )
+    script = (
+        "import sys, time, shared_kernel\n"
+        "index = shared_kernel.double._cache._cache_file\n"
+        "load = index._load_index\n"
+        "def slow():\n"
+        "    found = load()\n"
+        "    time.sleep(2)  # the other process reads the same index meanwhile\n"
+        "    return found\n"
+        "index._load_index = slow\n"
+        "value = eval(sys.argv[1])\n"
+        "print(shared_kernel.double(value), shared_kernel.double(value))\n"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    environment["PYTHONPATH"] = os.pathsep.join([str(tmp_path), *sys.path])
 
-    def call(code: str) -> subprocess.CompletedProcess[str]:
-        words = [sys.executable, "-c", code]
-        return subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
+    def start(value):
+        command = [sys.executable, "-c", script, value]
+        return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
-    first, last = call(prepare).stderr.splitlines()
-    assert first.startswith("ddgk: compiling for this computer, once; about ")
-    assert last.startswith("ddgk: compiled in ")
-    assert call(prepare).stderr == ""
-    used = call(FIRST_USE)
-    assert used.stderr == ""
-    assert used.stdout.split() == ["True", "0"]
+    expected = {"21": "42 42", "0.5": "1.0 1.0"}
+    for _ in range(2):  # compile, then load
+        running = {value: start(value) for value in expected}
+        for value, process in running.items():
+            assert process.communicate(timeout=60)[0].strip() == expected[value]
+    names = [file.name for file in (tmp_path / "cache").rglob("*.nbc")]
+    assert len(names) == len(set(names)) >= 2

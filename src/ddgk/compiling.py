@@ -7,29 +7,28 @@ loops from being vectorised.
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import subprocess
+import secrets
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
-from time import perf_counter, sleep
+from time import perf_counter
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+_PROCESS = f"{os.getpid():x}{secrets.token_hex(4)}"
 
 
 class Part(NamedTuple):
-    """Kernels that `ddgk.warmup` compiles in one process.
+    """Kernels that are compiled together.
 
-    kernel: the one that compiles last. seconds: how long a process of its own takes, relative to
-    `PROBE_SECONDS`; both were measured by ``python benchmarks/first_use.py``.
+    kernel: the one that compiles last. seconds: how long they take where `_probe` takes
+    `PROBE_SECONDS`.
     """
 
     module: str
@@ -96,12 +95,25 @@ def without_literals(kernel: Any) -> Any:
     return kernel
 
 
-def _kept(function: Function, **options: Any) -> Any:
-    options |= {"error_model": "numpy", "nogil": True}
+def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a kernel with these options and keep it on disk, where that is possible."""
+    return lambda function: _kept(function, **options)
+
+
+def _kept(function: Callable[..., Any], **options: Any) -> Any:
+    options = {"error_model": "numpy", "nogil": True, **options}
     try:
-        return numba.njit(**options, cache=True)(function)
+        result: Any = numba.njit(**options, cache=True)(function)
     except RuntimeError:  # no folder on this computer can be written: compile in every process
         return numba.njit(**options)(function)
+    # Numba numbers the files of a kernel. Two processes that compile it for different types at the
+    # same time would take the same number, and one would load the other's code.
+    stored: Any = getattr(getattr(result, "_cache", None), "_cache_file", None)
+    if hasattr(stored, "_data_name_pattern"):
+        stored._data_name_pattern = stored._data_name_pattern.replace(
+            "{number", f"{_PROCESS}.{{number"
+        )
+    return result
 
 
 @cache
@@ -121,42 +133,22 @@ _ready: set[str] = set()
 
 
 def prepare(*names: str) -> None:
-    """Compile the parts that are not on disk yet, each in a process of its own.
+    """Say on stderr that parts will be compiled, and about how long that takes.
 
-    Says on stderr what happens and how long it will take. Where processes cannot share a cache, and
-    for a single part, it only says so: kernels are compiled when they are called.
+    Kernels are compiled when they are called.
     """
     with _guard:
         missing = [name for name in names if name not in _ready and not _is_compiled(PARTS[name])]
         _ready.update(names)
-        if not missing:
-            return
-        cores = _cores()
-        alone = len(missing) == 1 or cores == 1 or not sys.executable
-        # A worker of a pool has neighbours that need the same kernels.
-        alone = alone or multiprocessing.parent_process() is not None or not _can_store(missing[0])
-        speed = _probe() / PROBE_SECONDS
-        work = [PARTS[name].seconds * speed for name in missing]
-        expected = sum(work) if alone else max(max(work), sum(work) / cores)
-        with _announced(expected, waits=not alone) as tick:
-            if not alone:
-                _compile(missing, cores, tick)
+        if missing:
+            seconds = sum(PARTS[name].seconds for name in missing) * _probe() / PROBE_SECONDS
+            text = f"ddgk: compiling for this computer, once; about {seconds:.0f} s"
+            print(text, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def _is_compiled(part: Part) -> bool:
     kernel = getattr(import_module(part.module), part.kernel, None)
     return not hasattr(kernel, "signatures") or is_stored(kernel)
-
-
-def _can_store(name: str) -> bool:
-    part = PARTS[name]
-    kernel = getattr(import_module(part.module), part.kernel)
-    return hasattr(getattr(kernel, "_cache", None), "_cache_file")
-
-
-def _cores() -> int:
-    usable = getattr(os, "sched_getaffinity", None)
-    return len(usable(0)) if usable else os.cpu_count() or 1
 
 
 def _probe() -> float:
@@ -168,62 +160,3 @@ def _probe() -> float:
 
 def _add_one(number: int) -> int:
     return number + 1
-
-
-def _compile(names: Sequence[str], cores: int, tick: Callable[[], None]) -> None:
-    """Run examples of `ddgk.warmup`, the longest first; one that fails is left to its caller."""
-    waiting = sorted(names, key=lambda name: PARTS[name].seconds)
-    running: list[subprocess.Popen[bytes]] = []
-    here = str(Path(__file__).resolve().parents[1])
-    paths = [here, *filter(None, [os.environ.get("PYTHONPATH")])]
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths)}
-    try:
-        while waiting or running:
-            while waiting and len(running) < cores:
-                command = [sys.executable, "-P", "-m", "ddgk.warmup", waiting.pop()]
-                running.append(
-                    subprocess.Popen(  # noqa: S603
-                        command,
-                        env=environment,
-                        stdin=subprocess.DEVNULL,
-                        stdout=subprocess.DEVNULL,
-                        stderr=subprocess.DEVNULL,
-                    )
-                )
-            sleep(0.05)
-            running = [process for process in running if process.poll() is None]
-            tick()
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
-
-
-@contextmanager
-def _announced(expected: float, *, waits: bool) -> Iterator[Callable[[], None]]:
-    """Say that kernels are compiled; if the block waits for it, with a bar and how long it took."""
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    text = "ddgk: compiling for this computer, once"
-    if not (waits and console.is_terminal):
-        began = perf_counter()
-        print(f"{text}; about {expected:.0f} s", file=sys.stderr, flush=True)  # noqa: T201
-        yield lambda: None
-        if waits:
-            done = f"ddgk: compiled in {perf_counter() - began:.0f} s"
-            print(done, file=sys.stderr, flush=True)  # noqa: T201
-        return
-    about = TextColumn(f"of about {expected:.0f} s")
-    with Progress(
-        TextColumn(text), BarColumn(), TimeElapsedColumn(), about, console=console
-    ) as bar:
-        task = bar.add_task("", total=expected)
-
-        def tick() -> None:
-            elapsed = bar.tasks[0].elapsed or 0.0
-            bar.update(task, completed=min(elapsed, 0.98 * expected))
-
-        yield tick
-        bar.update(task, completed=expected)

@@ -41,10 +41,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.compiling import kept
 from ddgk.engine.local import REALS, Adjacency, LocalOutcome, LocalTargets, colour
 from ddgk.sliced import SlicedDistance
 
@@ -62,8 +62,7 @@ SMALLEST_EIGENVALUE = 1e-6  # relative to the largest
 POINT_UNIT, DIRECTION_UNIT = float(1 << 16), float(1 << 15)
 LARGEST_POINT = 1 << 30  # about 16,000 standard deviations
 
-_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "cache": True}
-_REASSOCIATE = {**_OPTIONS, "fastmath": {"reassoc", "contract", "nsz"}}
+_REASSOCIATE: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}}
 
 
 @dataclass(frozen=True)
@@ -481,7 +480,7 @@ def _projection(kernel: Doubles, n_features: int | None) -> Singles:
 # --- kernels -------------------------------------------------------------------------------------
 
 
-@numba.njit(**_OPTIONS)
+@kept()
 def _subtract_common(
     starts: Any, places: Any, shares: Any, anchor_starts: Any, owners: Any, theirs: Any, found: Any
 ) -> None:
@@ -493,7 +492,7 @@ def _subtract_common(
                     found[g, owners[other]] -= 2.0 * min(shares[k], theirs[other])
 
 
-@numba.njit(**_REASSOCIATE)
+@kept(**_REASSOCIATE)
 def _absolute_differences(rows: Any, anchors: Any, found: Any) -> None:
     """Sum of |rows - anchors| for every pair."""
     for r in range(len(rows)):
@@ -504,7 +503,7 @@ def _absolute_differences(rows: Any, anchors: Any, found: Any) -> None:
             found[r, a] = total
 
 
-@numba.njit(**_OPTIONS)
+@kept()
 def _product(left: Any, right: Any, found: Any) -> None:
     """Found = left right, each row by itself in a fixed order; rows in blocks for the cache."""
     block = 16

@@ -21,9 +21,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
+
+from ddgk.compiling import kept
 
 Integers = NDArray[np.int64]
 Singles = NDArray[np.float32]
@@ -81,7 +82,7 @@ class SlicedDistance:
                 raise ValueError("thresholds of a sliced distance do not fit")
 
 
-@numba.njit(error_model="numpy", nogil=True, cache=True)
+@kept()
 def _count_below(points: Any, ids: Any, starts: Any, thresholds: Any, found: Any) -> None:
     """Count the nodes of every graph at or below each threshold, along each direction."""
     n_directions, n_thresholds = thresholds.shape

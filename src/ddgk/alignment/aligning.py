@@ -200,11 +200,12 @@ def _align(
     orders = order_nodes(codes[0]), order_nodes(codes[1])
     # In canonical order node 5 of one may be node 5 of the other: ties must not be read off.
     shuffle = np.random.Generator(np.random.PCG64(int(seed))).permutation(source.n_nodes)
-    encoded = encode(target, source, codes, (orders[0], orders[1][shuffle]), used)
     exact = False
     if target.n_nodes == source.n_nodes and target.n_edges == source.n_edges:
         direct = np.stack(orders, axis=1)
         exact = is_isomorphism(target, source, direct, used)
+    shuffled = orders[0], orders[1][shuffle]
+    encoded = encode(target, source, codes, shuffled, used, with_features=not exact)
     if exact:
         partners = np.empty(source.n_nodes, dtype=np.int64)
         partners[shuffle] = np.arange(source.n_nodes)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from ddgk.graphs.graph import Graph, label_key
 from ddgk.hashing import scramble
@@ -141,9 +142,13 @@ def encode(
     codes: Sequence[Codes],
     orders: tuple[Integers, Integers],
     used: tuple[str, ...],
+    *,
+    with_features: bool = True,
 ) -> Encoded:
-    """Put both graphs into arrays, with features that are comparable between them."""
+    """Put both graphs into arrays, on request with features that are comparable between them."""
     networks = [_network(own, order) for own, order in zip(codes, orders, strict=True)]
+    if not with_features:
+        return Encoded(networks[0], networks[1], orders, used)
     attributes = None
     if "node_attributes" in used:
         attributes = [
@@ -194,9 +199,10 @@ def describe_nodes(
         stack[:, :n_structural] -= stack[:, :n_structural].mean(axis=0)
         stack[:, own[0].shape[1] :] -= stack[:, own[0].shape[1] :].mean(axis=0)
     whole = np.concatenate(_standardised(stacks))
-    strengths, directions = np.linalg.eigh(whole.T @ whole / max(len(whole), 1))
-    kept = strengths > LEAST_STRENGTH * max(float(strengths.max(initial=0.0)), 1e-12)
-    turned = np.round(whole @ (directions[:, kept] / np.sqrt(strengths[kept])), DIGITS)
+    with threadpool_limits(1):  # small matrices; threads would only wait for each other
+        strengths, directions = np.linalg.eigh(whole.T @ whole / max(len(whole), 1))
+        kept = strengths > LEAST_STRENGTH * max(float(strengths.max(initial=0.0)), 1e-12)
+        turned = np.round(whole @ (directions[:, kept] / np.sqrt(strengths[kept])), DIGITS)
     if attributes is not None:  # attributes count as themselves too, not only by what is around
         turned = np.hstack([turned, np.concatenate([np.nan_to_num(v) for v in values])])
     if not turned.shape[1]:

@@ -24,12 +24,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, cast
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.alignment.encoding import Network
-from ddgk.compiling import inner
+from ddgk.compiling import inner, kept
 
 Floats = NDArray[np.float32]
 Run = Callable[[Callable[..., Any]], list[Any]]
@@ -47,14 +46,6 @@ WORK = 1.7e5  # pairs of arcs that may be looked at, times n^1.3
 PAIR = 8  # pairs of arcs that a pair of nodes costs
 BLOCK = 256  # rows that are one piece of work
 REORDERED = {"reassoc", "nsz", "contract", "arcp"}
-
-
-def vectorised(function: Any) -> Any:
-    """Compile a kernel whose sums may be reordered into SIMD lanes."""
-    try:
-        return numba.njit(error_model="numpy", nogil=True, cache=True, fastmath=REORDERED)(function)
-    except RuntimeError:  # no folder on this machine can be written
-        return numba.njit(error_model="numpy", nogil=True, fastmath=REORDERED)(function)
 
 
 def affordable_rounds(small: Network, large: Network) -> float:
@@ -197,7 +188,7 @@ def _independent(
     return lambda run: (run(reach), run(collect))
 
 
-@vectorised
+@kept(fastmath=REORDERED)
 def _sum_around(sa, ha, sb, hb, left, right, of_left, of_right, first, last):  # type: ignore[no-untyped-def]
     """Write rows of A L, and of R B."""
     m = left.shape[1]
@@ -215,7 +206,7 @@ def _sum_around(sa, ha, sb, hb, left, right, of_left, of_right, first, last):  #
             row[j] = total
 
 
-@vectorised
+@kept(fastmath=REORDERED)
 def _match(small, large, alike, other_label, p, odds, lowest, out, first, last):  # type: ignore[no-untyped-def]
     """Write rows of log Z, up to a constant; a large negative number where P is negligible."""
     (sa, ha, ka, wa), (sb, hb, kb, wb) = small, large
@@ -301,7 +292,7 @@ def _exact(w: Floats, low: int, high: int) -> float:
     return max(x * y * z - xy * z - xz * y - yz * x + 2.0 * xyz, 1.0)
 
 
-@vectorised
+@kept(fastmath=REORDERED)
 def _row_scales(k, columns, rows, first, last):  # type: ignore[no-untyped-def]
     """Scale rows to sum 1; return what their columns then sum to, over this block."""
     m = k.shape[1]
@@ -317,7 +308,7 @@ def _row_scales(k, columns, rows, first, last):  # type: ignore[no-untyped-def]
     return sums
 
 
-@vectorised
+@kept(fastmath=REORDERED)
 def _step(p, k, rows, columns, share, first, last):  # type: ignore[no-untyped-def]
     """Move P towards the scaled update by a share."""
     m = p.shape[1]

@@ -55,7 +55,7 @@ def demo(
         f"{len(KINDS)} kinds of graphs in {len(SIZES)} sizes, embedded by their structure alone. "
         "Graphs of one kind should be near each other, whatever their size."
     )
-    prepare("encoders", "attention", "alignment")  # at once is faster
+    prepare("encoders", "attention", "alignment")
     with progress("Embedding", 1, "collection", True, patience=2.0) as advance:
         found = compare_kinds()
         advance(1)

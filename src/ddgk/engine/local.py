@@ -32,6 +32,7 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from ddgk.compiling import kept
 from ddgk.hashing import scramble
 
 Integers = NDArray[np.int64]
@@ -42,13 +43,10 @@ STRUCTURE_TERMS = ("edges", "forward_background", "reverse_background")
 N_STRUCTURE = len(STRUCTURE_TERMS)
 LABELS, REALS = 0, 1  # kinds of attributes: cross-entropy, squared error
 _OPTIONS: dict[str, Any] = {
-    "error_model": "numpy",
-    "nogil": True,
-    "cache": True,
     "fastmath": {"reassoc", "contract", "nsz", "arcp"},
 }
 _OUT, _IN = np.uint64(0x243F6A8885A308D3), np.uint64(0x13198A2E03707344)
-_scramble: Any = numba.njit(cache=True)(scramble)
+_scramble: Any = kept()(scramble)
 
 
 @dataclass(frozen=True)
@@ -229,7 +227,7 @@ def _softplus(x: Any) -> Any:
 # --- neighbourhoods ------------------------------------------------------------------------------
 
 
-@numba.njit(**{**_OPTIONS, "fastmath": False})
+@kept(**{**_OPTIONS, "fastmath": False})
 def _sum_hashes(hashes: Any, starts: Any, nodes: Any, weights: Any, salt: Any, found: Any) -> None:
     """Add a hash of every neighbour (and its weight) to `found`; addition forgets their order."""
     for i in range(len(starts) - 1):
@@ -319,7 +317,7 @@ class _Neighbours:
         return self.starts, self.rows, self.weights, self.counts
 
 
-@numba.njit(**_OPTIONS)
+@kept(**_OPTIONS)
 def _pool(starts: Any, rows: Any, counts: Any, given: Any, labels: Any, found: Any) -> None:
     """Write what neighbours contribute: frequencies of labels, or means of observed values."""
     for r in range(len(starts) - 1):
@@ -346,7 +344,7 @@ def _pool(starts: Any, rows: Any, counts: Any, given: Any, labels: Any, found: A
 # --- training ------------------------------------------------------------------------------------
 
 
-@numba.njit(**_OPTIONS)
+@kept(**_OPTIONS)
 def _forward(
     A: Any,
     table: Any,
@@ -399,7 +397,7 @@ def _forward(
                 Z[r, m] += x[k] * output[k, m]
 
 
-@numba.njit(**_OPTIONS)
+@kept(**_OPTIONS)
 def _dot(a: Any, b: Any) -> Any:
     total = np.float32(0.0)
     for k in range(len(a)):
@@ -407,7 +405,7 @@ def _dot(a: Any, b: Any) -> Any:
     return total
 
 
-@numba.njit(**_OPTIONS)
+@kept(**_OPTIONS)
 def _cross_entropy(wanted: Any, mass: Any, total: Any, smoothing: Any, slopes: Any) -> Any:
     """CE(wanted, (1 - e) mass / total + e / k); slopes: its derivative by mass / total."""
     k = len(wanted)
@@ -426,7 +424,7 @@ def _cross_entropy(wanted: Any, mass: Any, total: Any, smoothing: Any, slopes: A
     return loss
 
 
-@numba.njit(**_OPTIONS)
+@kept(**_OPTIONS)
 def _squared_error(wanted: Any, mass: Any, total: Any, slopes: Any) -> Any:
     """Mean over observed columns of (mass / total - wanted)^2; slopes as in `_cross_entropy`."""
     n_observed = 0
@@ -442,7 +440,7 @@ def _squared_error(wanted: Any, mass: Any, total: Any, slopes: Any) -> Any:
     return loss
 
 
-@numba.njit(**_OPTIONS)
+@kept(**_OPTIONS)
 def _attribute_terms(
     place: int,
     own: Any,
@@ -515,7 +513,7 @@ def _attribute_terms(
                     gP[m] += coefficient * slope
 
 
-@numba.njit(**_OPTIONS)
+@kept(**_OPTIONS)
 def _step(
     rows: Any,
     out: Any,
@@ -621,7 +619,7 @@ def _step(
             moved[r, m] = A[i, m] - scale * P[i, m] * (gP[m] - mean)
 
 
-@numba.njit(**_OPTIONS)
+@kept(**_OPTIONS)
 def _project(losses: Any, directions: Any, views: Any) -> None:
     """Add log(1 + losses) R to the views."""
     n_terms, size = directions.shape
@@ -632,7 +630,7 @@ def _project(losses: Any, directions: Any, views: Any) -> None:
                 views[r, c] += value * directions[k, c]
 
 
-@numba.njit(**{**_OPTIONS, "fastmath": False})
+@kept(**{**_OPTIONS, "fastmath": False})
 def _sum_by_graph(starts: Any, order: Any, ids: Any, terms: Any, found: Any) -> None:
     """Sum rows of `terms` over the nodes of every graph, in the given order."""
     for g in range(len(starts) - 1):

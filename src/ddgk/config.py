@@ -169,8 +169,8 @@ class Config:
     baseline: str = "none"
     symmetric: bool = False
     precision: str = "float32"
-    neighbourhood_weight: float = 0.5
-    size_weight: float = 0.05
+    neighbourhood_weight: float = 0.65
+    size_weight: float = 0.03
     attribute_weight: float = 0.6
     n_anchors: int = 2048
 

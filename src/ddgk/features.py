@@ -3,17 +3,21 @@
 A graph is described by four distributions over its nodes, and each becomes columns whose L1
 distance compares it with another graph.
 
-Node views. The view of node i is a random projection of what it costs: of every loss term of local
-attention (`ddgk.engine.local`), against every source s, after every step t,
+Node views. The view of node i is a random projection of what its edges cost: of the structure terms
+of local attention (`ddgk.engine.local`), against every source s, after every step t,
 
     v_i = sum_{s, t, term} log(1 + loss_{s, t, term}(i)) R_{s, t, term},      R Gaussian
 
-and V(G, H) is the sliced Wasserstein distance of the views of G and of H (`ddgk.sliced`).
+and V(G, H) is the sliced Wasserstein distance of the views of G and of H (`ddgk.sliced`). Labels
+of nodes and edges count through the attention, which is trained on them.
 
 Neighbourhoods. f_t(c; G) is the share of nodes of G whose t-hop neighbourhood is c, by structure
 and node labels, and
 
-    N(G, H) = sum_{t = 0..n_steps} sum_c |f_t(c; G) - f_t(c; H)|
+    N(G, H) = sum_{t = 0..n_steps} r_t sum_c |f_t(c; G) - f_t(c; H)|
+
+r_t is how much of an anchor its nearest other anchor has at radius t, on average. Radii at which
+all neighbourhoods differ would add a constant to all distances; so they add nothing.
 
 Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs.
 
@@ -250,6 +254,8 @@ class CompactMap:
         Columns of views, size and attributes of the anchors, times their scales.
     neighbourhoods : tuple of AnchorShares
         One per radius.
+    radius_weights : array of shape (n_steps + 1,)
+        r_t.
     weights : array of shape (n_anchors, n_features)
         U Lambda^(-1/2) Q, see `psi` above.
     """
@@ -260,6 +266,7 @@ class CompactMap:
     directions: Integers
     columns: Singles
     neighbourhoods: tuple[AnchorShares, ...]
+    radius_weights: Doubles
     weights: Singles
 
     @classmethod
@@ -280,8 +287,10 @@ class CompactMap:
             directions,
             np.zeros((0, 0), np.float32),
             tuple(map(AnchorShares.of, anchors.neighbourhoods)),
+            np.zeros(0),
             np.zeros((0, 0), np.float32),
         )
+        blank = replace(blank, radius_weights=_radius_weights(blank.neighbourhoods, anchors))
         columns = blank.dense_columns(anchors)
         parts = [np.zeros((len(part), len(part))) for part in columns]
         for part, values in zip(parts, columns, strict=True):
@@ -319,10 +328,10 @@ class CompactMap:
 
     def neighbourhood_distances(self, graphs: Description) -> Doubles:
         """Return N of graphs and anchors, (n_graphs, n_anchors)."""
-        radii = zip(self.neighbourhoods, graphs.neighbourhoods, strict=True)
         found = np.zeros((len(graphs.sizes), len(self.neighbourhoods[0].totals)))
-        for anchors, shares in radii:
-            found += anchors.distances(shares)
+        radii = zip(self.radius_weights, self.neighbourhoods, graphs.neighbourhoods, strict=True)
+        for weight, anchors, shares in radii:
+            found += weight * anchors.distances(shares)
         return found
 
     def kernel(self, graphs: Description) -> Singles:
@@ -344,7 +353,8 @@ class CompactMap:
         columns = self.dense_columns(pair)
         apart = [float(np.abs(values[0] - values[1]).sum()) for values in columns]
         shared = 0.0
-        for anchors, shares in zip(self.neighbourhoods, pair.neighbourhoods, strict=True):
+        radii = zip(self.radius_weights, self.neighbourhoods, pair.neighbourhoods, strict=True)
+        for weight, anchors, shares in radii:
             bits = anchors.bits
             first, second = (
                 dict(zip(hashes.tolist(), values.tolist(), strict=True))
@@ -352,7 +362,7 @@ class CompactMap:
             )
             both = first.keys() | second.keys()
             gaps = [abs(first.get(key, 0.0) - second.get(key, 0.0)) for key in sorted(both)]
-            shared += float(sum(gaps)) * (1 << bits)
+            shared += weight * float(sum(gaps)) * (1 << bits)
         apart.insert(1, shared)
         return {
             name: scale * part for name, scale, part in zip(PARTS, self.scales, apart, strict=True)
@@ -375,6 +385,7 @@ class CompactMap:
             "scales": (len(PARTS),),
             "directions": (2 * width, N_ATTRIBUTE_DIRECTIONS if width else 0),
             "columns": (n_anchors, n_columns),
+            "radius_weights": (n_steps + 1,),
             "weights": (n_anchors, self.n_features),
         }
         for name, shape in shapes.items():
@@ -389,7 +400,8 @@ class CompactMap:
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return all arrays by name, and the numbers."""
         tensors: dict[str, NDArray[Any]] = {
-            name: getattr(self, name) for name in ("scales", "directions", "columns", "weights")
+            name: getattr(self, name)
+            for name in ("scales", "directions", "columns", "radius_weights", "weights")
         }
         for name, sliced in (("views", self.views), ("attributes", self.attributes)):
             if sliced is not None:
@@ -424,6 +436,7 @@ class CompactMap:
             tensors["directions"],
             tensors["columns"],
             neighbourhoods,
+            tensors["radius_weights"],
             tensors["weights"],
         )
 
@@ -446,6 +459,16 @@ def _directions(n_columns: int, seed: int) -> Integers:
 def _places(points: Integers, directions: Integers) -> Singles:
     """Return the coordinates of points along directions."""
     return ((points @ directions) / (POINT_UNIT * DIRECTION_UNIT)).astype(np.float32)
+
+
+def _radius_weights(neighbourhoods: Sequence[AnchorShares], anchors: Description) -> Doubles:
+    """Return the mean share that anchors have in common with the nearest other one, by radius."""
+    found = np.ones(len(neighbourhoods))
+    for radius, shares in enumerate(anchors.neighbourhoods if len(anchors.sizes) > 1 else ()):
+        distances = neighbourhoods[radius].distances(shares)
+        np.fill_diagonal(distances, np.inf)
+        found[radius] = np.maximum(1 - distances.min(axis=1) / 2, 0).mean()
+    return found
 
 
 def _median(distances: Doubles) -> float:

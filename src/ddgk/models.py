@@ -364,8 +364,7 @@ class LocalModel(Model):
     @cached_property
     def directions(self) -> list[NDArray[np.float32]]:
         """Directions R of node views by source, (n_steps + 1, n_terms, n_directions) each."""
-        n_terms = len(STRUCTURE_TERMS) + 2 * self._kinds.count(LABELS)
-        shape = (self.training.n_steps + 1, n_terms, N_DIRECTIONS)
+        shape = (self.training.n_steps + 1, len(STRUCTURE_TERMS), N_DIRECTIONS)
         found = []
         for encoder in self.encoders:
             # Normal numbers from two hashes of (seed of the source, row, column).

@@ -29,7 +29,7 @@ class SimilarityExplanation:
     The kernel is K = exp(-sum of `distances`). The distance of neighbourhoods is
     c (1 - shared) with a constant c (see `ddgk.features`), and `shared` is a sum over pairs of
     nodes: a node of one graph shares with the nodes of the other that have the same
-    neighbourhood, averaged over radii of 0 to 4 hops.
+    neighbourhood, averaged over radii of 0 to 4 hops with the weights r_t.
 
     Attributes
     ----------
@@ -107,13 +107,14 @@ def explain_pair(model: LocalModel, first: Graph, second: Graph) -> SimilarityEx
     distances = model.map.parts_of_pair(model.describe([first, second]))
     pairs = np.zeros((first.n_nodes, second.n_nodes))
     radii = model.neighbourhoods([first, second])
-    for ids in radii:
+    weights = model.map.radius_weights / max(model.map.radius_weights.sum(), 1e-300)
+    for weight, ids in zip(weights, radii, strict=True):
         one, other = ids[: first.n_nodes], ids[first.n_nodes :]
         mine = np.bincount(one, minlength=ids.max() + 1).astype(np.float64)
         theirs = np.bincount(other, minlength=ids.max() + 1).astype(np.float64)
         common = np.minimum(mine / first.n_nodes, theirs / second.n_nodes)
         each = common / np.maximum(mine * theirs, 1.0)
-        pairs += np.where(one[:, None] == other[None, :], each[one][:, None], 0.0) / len(radii)
+        pairs += weight * np.where(one[:, None] == other[None, :], each[one][:, None], 0.0)
     kernel = float(np.exp(-sum(distances.values())))
     return SimilarityExplanation(first, second, kernel, distances, pairs)
 

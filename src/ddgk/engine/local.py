@@ -621,7 +621,7 @@ def _step(
 
 @kept(**_OPTIONS)
 def _project(losses: Any, directions: Any, views: Any) -> None:
-    """Add log(1 + losses) R to the views."""
+    """Add log(1 + losses) R to the views; R may have fewer terms."""
     n_terms, size = directions.shape
     for r in range(len(losses)):
         for k in range(n_terms):
@@ -708,7 +708,8 @@ def train_local(
     sources : sequence of LocalSource
     training : LocalTraining
     directions : sequence of array of shape (n_steps + 1, n_terms, n_directions)
-        R of every source, see `ddgk.features`; without them there are no node views.
+        R of every source for the first terms, see `ddgk.features`; without them there are no
+        node views.
     n_threads : int
         Sources trained at the same time; the result does not depend on it.
 

@@ -82,7 +82,8 @@ def train_local_torch(
             by_graph = by_graph.index_add(0, graph, losses)
             found[:, place, :, step] = by_graph.cpu().numpy()
             if size > 0:
-                views = views + torch.log1p(losses.clamp(min=0)) @ tensor(directions[place][step])
+                drawn = tensor(directions[place][step])
+                views = views + torch.log1p(losses[:, : len(drawn)].clamp(min=0)) @ drawn
             if step < training.n_steps:
                 (slope,) = torch.autograd.grad(loss, A)
                 A = (A - training.rate * n_source * slope).detach()

@@ -28,9 +28,12 @@ def plain_kernel(model, graphs):
         [((own[:, :, None] <= thresholds).mean(axis=0) * widths).ravel() for own in views]
     )
     sizes = np.array([[np.log(g.n_nodes), np.log1p(2 * g.n_edges)] for g in graphs])
-    histograms = [histogram(fitted, graph) for graph in graphs]
-    keys = sorted(set().union(*histograms))
-    shares = np.array([[own.get(key, 0) for key in keys] for own in histograms])
+    shares = np.hstack(
+        [
+            apart_by_nearest(columns_of([histogram(fitted, graph)[radius] for graph in graphs]))
+            for radius in range(fitted.training.n_steps + 1)
+        ]
+    )
     config, pairs = fitted.config, np.triu_indices(len(graphs), 1)
     near = config.neighbourhood_weight
     exponent = np.zeros((len(graphs), len(graphs)))
@@ -40,18 +43,30 @@ def plain_kernel(model, graphs):
     return np.exp(-exponent)
 
 
+def columns_of(histograms):
+    keys = sorted(set().union(*histograms))
+    return np.array([[own.get(key, 0) for key in keys] for own in histograms])
+
+
+def apart_by_nearest(shares):
+    """Multiply the shares at one radius by what the nearest other graph has in common."""
+    common = np.minimum(shares[:, None], shares[None]).sum(-1)
+    np.fill_diagonal(common, -1)
+    return shares * common.max(axis=1).mean()
+
+
 def histogram(fitted, graph):
-    """Share of nodes by neighbourhood, refined in plain Python."""
+    """Share of nodes by neighbourhood and radius, refined in plain Python."""
     around = {i: [] for i in range(graph.n_nodes)}
     for u, v in graph.edges.tolist():
         around[u].append(v)
         around[v].append(u)
     colours = [str(label) for label in graph.node_labels]
-    found = {}
-    for radius in range(fitted.training.n_steps + 1):
+    found = []
+    for _ in range(fitted.training.n_steps + 1):
+        found.append({})
         for colour in colours:
-            key = f"{radius} {colour}"
-            found[key] = found.get(key, 0) + 1 / graph.n_nodes
+            found[-1][colour] = found[-1].get(colour, 0) + 1 / graph.n_nodes
         colours = [
             f"({colours[i]} {sorted(colours[j] for j in around[i])})" for i in range(graph.n_nodes)
         ]

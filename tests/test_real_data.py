@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from ddgk import DDGK, io
@@ -22,6 +24,15 @@ def test_renumbered_molecules_have_the_same_row(mutag):
     model = DDGK(n_sources=4, random_state=0).fit(mutag.graphs)
     copies = [shuffled(graph, seed) for seed, graph in enumerate(graphs)]
     np.testing.assert_array_equal(model.transform(graphs), model.transform(copies))
+
+
+@pytest.mark.filterwarnings("ignore:.*label")
+def test_the_plain_pipeline_classifies_molecules(mutag):
+    """With every default; a fold may meet an atom that its training part lacks."""
+    pipeline = make_pipeline(DDGK(), StandardScaler(), SVC())
+    scores = cross_val_score(pipeline, mutag.graphs, mutag.classes, cv=5)
+    assert np.isfinite(scores).all()
+    assert scores.mean() > 0.8
 
 
 @pytest.mark.slow

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -160,16 +161,25 @@ class DDGK(Transformer):
         -------
         self
         """
+        self._fit(as_graphs(X, policies=self.policies), run, if_busy)
+        return self
+
+    def _fit(
+        self, given: Sequence[Graph], run: Path | None, if_busy: str
+    ) -> Callable[[], NDArray[np.floating]] | None:
+        """Fit; return what computes the rows of `given`, where fitting has done most of it."""
         config = self._checked()
-        graphs = [graph for graph in as_graphs(X, policies=self.policies) if graph.n_nodes]
+        graphs = [graph for graph in given if graph.n_nodes]
         if not graphs:
             raise ParameterError("fit needs at least one graph with nodes")
         seed = self._seed(run)
         execution = self._execution()
         chosen, indices = choose_sources(graphs, self.sources, self.n_sources, seed, self.policies)
         kind: Any = LocalModel if config.attention == "local" else GlobalModel
+        rows = None
 
         def train() -> LocalModel | GlobalModel:
+            nonlocal rows
             encoding = Encoding.learn([*graphs, *chosen], config, self.policies)
             how = (encoding, config, seed, execution)
             with progress(
@@ -179,7 +189,9 @@ class DDGK(Transformer):
                 if config.attention == "global":
                     model = GlobalModel.fit(chosen, *how, advance)
                 else:
-                    model = LocalModel.fit(graphs, chosen, *how, self.n_features, advance)
+                    model, anchors = LocalModel.fit(graphs, chosen, *how, self.n_features, advance)
+                    if model.engine_name == "fused" and len(anchors.sizes) == len(given):
+                        rows = partial(model.map.transform, anchors)
                 advance(1)
             return model
 
@@ -190,7 +202,7 @@ class DDGK(Transformer):
             model = train_into(run, settings, train, kind, if_busy=if_busy)
         self._adopt(model)
         self.source_indices_ = indices
-        return self
+        return rows
 
     def transform(
         self,
@@ -245,7 +257,7 @@ class DDGK(Transformer):
     def fit_transform(
         self,
         X: Iterable[Any],  # noqa: N803
-        y: object = None,
+        y: object = None,  # noqa: ARG002
         *,
         run: Path | None = None,
         if_busy: str = "wait",
@@ -264,9 +276,10 @@ class DDGK(Transformer):
         True
         """
         graphs = as_graphs(X, policies=self.policies)
-        return self.fit(graphs, y, run=run, if_busy=if_busy).transform(
-            graphs, run=run, if_busy=if_busy
-        )
+        rows = self._fit(graphs, run, if_busy)
+        if run is None and rows is not None:
+            return self.arrange(rows(), self.get_feature_names_out())
+        return self.transform(graphs, run=run, if_busy=if_busy)
 
     def embed_into(
         self,

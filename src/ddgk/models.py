@@ -287,8 +287,11 @@ class LocalModel(Model):
         execution: Execution,
         n_features: int | None,
         advance: Advance = ignore_progress,
-    ) -> LocalModel:
-        """Train an encoder per source, then learn the feature map from anchors."""
+    ) -> tuple[LocalModel, Description]:
+        """Train an encoder per source, then learn the feature map from anchors.
+
+        Returns the model and the description of the anchors, in the order of `graphs`.
+        """
         engine = make_engine(
             execution.engine,
             precision=config.precision,
@@ -307,7 +310,7 @@ class LocalModel(Model):
         described = blank.describe(anchors, execution.n_threads)
         advance(1)
         features = CompactMap.fit(described, n_features, blank.kernel_weights, seed)
-        return cls(config, encoding, tuple(encoders), seed, execution, features)
+        return cls(config, encoding, tuple(encoders), seed, execution, features), described
 
     @property
     def term_names(self) -> list[str]:

@@ -13,6 +13,9 @@ from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
 from ddgk.errors import shown
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ddgk.estimator import DDGK
     from ddgk.graphs import Graph
 
@@ -53,7 +56,7 @@ def compare_command(
     found = compare_graphs(
         dataset.graphs,
         model=fitted,
-        classes=None if dataset.classes is None else dataset.classes.tolist(),
+        classes=listed(dataset.classes),
         n_neighbors=neighbors,
         n_clusters="auto" if clusters is None else clusters,
         random_state=seed,
@@ -62,14 +65,12 @@ def compare_command(
     written = [] if out is None else found.to_files(out)
     if quiet:
         return
-    from rich.console import Console
+    from ddgk.tables import print_parts
 
-    console = Console(highlight=False, markup=False)
-    console.print(found)
+    print_parts(found)
     if out is not None:
-        names = ", ".join(sorted(path.name for path in written))
-        console.print(f"wrote {shown(str(out))}: {names}", soft_wrap=True)
-    console.print(f"in {elapsed(ctx):.1f} s")
+        print_parts(f"wrote {shown(str(out))}: {', '.join(sorted(path.name for path in written))}")
+    print_parts(f"in {elapsed(ctx):.1f} s")
 
 
 def fitted_model(
@@ -83,6 +84,11 @@ def fitted_model(
         return load_estimator(path, n_jobs=jobs, verbose=not quiet)
     model: DDGK = default_model(seed, jobs).set_params(verbose=not quiet)
     return model.fit(graphs)
+
+
+def listed(classes: NDArray[np.int64] | None) -> list[int] | None:
+    """Return classes as plain numbers."""
+    return None if classes is None else classes.tolist()
 
 
 def _check_folder(folder: Path, *, force: bool) -> None:

@@ -15,8 +15,7 @@ import typer
 from ddgk.cli import options
 from ddgk.cli.commands import elapsed
 from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
-from ddgk.cli.options import LONG, MODEL, RUNNING, choice, option
-from ddgk.cli.outputs import TABLES, Table, check_output, write_table
+from ddgk.cli.options import LONG, MODEL, RUNNING, TABLES, check_output, choice, option
 from ddgk.errors import shown
 
 if TYPE_CHECKING:
@@ -105,15 +104,6 @@ def embed(
             panel=RUNNING,
         ),
     ] = None,
-    formulas: Annotated[
-        bool,
-        option(
-            None,
-            "In .csv, keep names that a spreadsheet would compute (=1+1) as they are.",
-            "--formulas",
-            panel=RUNNING,
-        ),
-    ] = False,
     run: Annotated[
         str | None,
         option(
@@ -181,6 +171,7 @@ def embed(
         estimator = load_estimator(saved, **execution)
 
     from ddgk.embedding.workers import connected
+    from ddgk.tables import Table, write_table
 
     with resumable(run), connected(cluster) as client:
         found = read_graphs(graphs, **given.keywords(), quiet=quiet)
@@ -196,7 +187,7 @@ def embed(
     columns = [str(name) for name in estimator.get_feature_names_out()]
     if out is not None:
         table = Table(values, names, columns, found.classes)
-        write_table(out, table, force=force or run is None, formulas=formulas)
+        write_table(out, table, force=force or run is None)
     if save_model is not None:
         # The file is the same, however the rows were computed.
         estimator.set_params(n_jobs=None, verbose=False, max_memory=None).save(save_model)

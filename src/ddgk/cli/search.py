@@ -11,8 +11,7 @@ from ddgk.cli import options
 from ddgk.cli.commands import Command, Commands, elapsed
 from ddgk.cli.compare import fitted_model
 from ddgk.cli.inputs import InputOptions, read_graph, read_graphs, takes_graphs
-from ddgk.cli.options import option
-from ddgk.cli.outputs import check_output
+from ddgk.cli.options import check_output, option
 from ddgk.errors import shown
 
 search = typer.Typer(
@@ -90,6 +89,7 @@ def query(
     from ddgk.plain import csv_bytes, visible
     from ddgk.search import GraphIndex
     from ddgk.similarity import match_lines
+    from ddgk.tables import print_parts, text_table
 
     wanted = read_graph(graph, **given.keywords(), quiet=quiet)
     opened = GraphIndex.load(index)
@@ -106,15 +106,10 @@ def query(
         write_atomically(out, csv_bytes([heading, *rows]))
     if quiet:
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table()
-    for title in ("rank", "graph", "distance", *(["why"] if rerank else [])):
-        table.add_column(title, justify="left" if title in ("graph", "why") else "right")
-    for rank, hit in enumerate(hits, 1):
-        why = "\n".join(match_lines(hit.alignment)) if hit.alignment else ""
-        row = (str(rank), Text(visible(hit.name, 48)), f"{hit.distance:.4g}", Text(why))
-        table.add_row(*row[: len(table.columns)])
-    Console(highlight=False, markup=False).print(table)
+    headings = ("rank", "graph", "distance", *(["why"] if rerank else []))
+    found = [
+        (rank, visible(hit.name, 48), f"{hit.distance:.4g}",
+         "\n".join(match_lines(hit.alignment)) if hit.alignment else "")[: len(headings)]
+        for rank, hit in enumerate(hits, 1)
+    ]  # fmt: skip
+    print_parts(text_table(headings, found, right=("rank", "distance")))

@@ -203,8 +203,8 @@ def test_without_labels_colours_are_communities_where_there_are_many_nodes(match
         theirs = source[groups.source_groups.codes == s]
         assert (mine == mine[0]).all()
         assert (theirs == mine[0]).all()
-    plain = plots.alignment(found, colours="plain")
-    assert len(np.unique(drawn(plain, "nodes")[0].get_facecolors(), axis=0)) == 1
+    few = plots.alignment(matched(barbell()))
+    assert len(np.unique(drawn(few, "nodes")[0].get_facecolors(), axis=0)) == 1
 
 
 def test_above_sixty_nodes_communities_are_drawn(matched, drawn):

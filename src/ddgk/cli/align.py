@@ -37,9 +37,7 @@ def align_command(
     given: InputOptions,
     target: Annotated[
         str | None,
-        typer.Argument(
-            metavar="A", help="The target: a file with one graph, or one of many, as in MUTAG:3."
-        ),
+        typer.Argument(metavar="A", help=f"The target: {inputs.ONE_GRAPH}"),
     ] = None,
     source: Annotated[str | None, typer.Argument(metavar="B", help="The source, likewise.")] = None,
     out: Annotated[
@@ -111,10 +109,7 @@ def align_command(
     from ddgk.alignment import AlignmentOptions, align, align_many
     from ddgk.tables import print_parts
 
-    graphs = {
-        name: inputs.read_graph(name, **given.keywords(), quiet=quiet)
-        for name in dict.fromkeys(sum(named, ()))
-    }
+    graphs = inputs.read_each(sum(named, ()), **given.keywords(), quiet=quiet)
     chosen: dict[str, Any] = {
         "labels": labels,
         "max_seconds": max_seconds,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import secrets
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,7 +15,7 @@ from ddgk.cli.commands import elapsed
 from ddgk.cli.compare import fitted_model, listed
 from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
 from ddgk.cli.options import check_output, option
-from ddgk.errors import DatasetError, MissingExtraError, shown
+from ddgk.errors import DatasetError, shown
 
 MAX_WORKERS = 4  # processes that embed and align for the server
 MAX_TEXTS = 50  # different texts of a column; with more, it says nothing on a map
@@ -77,13 +76,10 @@ def explore(
         check_output(out, (".html",), force=force)
     token = secrets.token_urlsafe(24) if token == "new" else token  # noqa: S105
     if serve:
-        from ddgk.explorer.server import check_address
+        from ddgk.explorer.server import check_address, check_installed
 
         check_address(host, token)
-        if find_spec("starlette") is None or find_spec("uvicorn") is None:
-            raise MissingExtraError(
-                "serving needs starlette and uvicorn: pip install 'ddgk[explore]'"
-            )
+        check_installed()
     from ddgk.comparison import compare
     from ddgk.explorer.atlas import make_atlas
     from ddgk.explorer.page import write_page

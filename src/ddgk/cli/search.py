@@ -10,7 +10,7 @@ import typer
 from ddgk.cli import options
 from ddgk.cli.commands import Command, Commands, elapsed
 from ddgk.cli.compare import fitted_model
-from ddgk.cli.inputs import InputOptions, read_graph, read_graphs, takes_graphs
+from ddgk.cli.inputs import ONE_GRAPH, InputOptions, read_each, read_graphs, takes_graphs
 from ddgk.cli.options import check_output, option
 from ddgk.errors import shown
 
@@ -60,9 +60,7 @@ def query(
     ],
     graph: Annotated[
         str,
-        typer.Argument(
-            metavar="GRAPH", help="A file with one graph, or one of many, as in MUTAG:3."
-        ),
+        typer.Argument(metavar="GRAPH", help=f"The query: {ONE_GRAPH}"),
     ],
     k: Annotated[int, option("N", "How many graphs to return.", "-k", min=1)] = 10,
     within: Annotated[
@@ -83,6 +81,7 @@ def query(
 
     \b
     ddgk search query mutag.index MUTAG:3 -k 5 --rerank 5
+    ddgk search query molecules.index smiles:c1ccccc1O
     """  # noqa: D301
     if out is not None:
         check_output(out, (".csv",), force=force)
@@ -91,7 +90,7 @@ def query(
     from ddgk.similarity import match_lines
     from ddgk.tables import print_parts, text_table
 
-    wanted = read_graph(graph, **given.keywords(), quiet=quiet)
+    wanted = read_each([graph], **given.keywords(), quiet=quiet)[graph]
     opened = GraphIndex.load(index)
     hits = (
         opened.query(wanted, k, rerank=rerank) if within is None else opened.within(wanted, within)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +13,7 @@ from ddgk.errors import DDGKError, ParameterError
 from ddgk.explorer.coordinates import Projection, project
 from ddgk.explorer.drawings import drawing_values
 from ddgk.graphs import Graph
-from ddgk.graphs.graph import label_key
+from ddgk.graphs.display import frequent_values
 from ddgk.plain import visible
 from ddgk.similarity import match_graphs
 from ddgk.traits import measure
@@ -175,25 +174,15 @@ def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, A
 
 
 def _category(name: str, values: Sequence[Any]) -> dict[str, Any]:
-    counts = Counter(values)
-    frequent = sorted(counts, key=lambda value: (-counts[value], label_key(value)))
-    kept = sorted(frequent[:MAX_CATEGORIES], key=_natural)
+    kept, rest = frequent_values(values, MAX_CATEGORIES)
     code = {value: place for place, value in enumerate(kept)}
-    labels = [visible(value, 40) for value in kept]
-    if len(frequent) > MAX_CATEGORIES:
-        labels.append("other")
+    labels = [visible(value, 40) for value in kept] + (["other"] if rest else [])
     return {
         "name": visible(name, 40),
         "kind": "category",
         "values": [code.get(value, MAX_CATEGORIES) for value in values],
         "labels": labels,
     }
-
-
-def _natural(value: Any) -> tuple[int, float, str]:
-    if isinstance(value, int | float | np.number):
-        return 0, float(value), ""
-    return 1, 0.0, label_key(value)
 
 
 def _number(name: str, values: Iterable[Any]) -> dict[str, Any]:

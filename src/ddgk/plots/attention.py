@@ -40,7 +40,6 @@ from ddgk.plots.scene import (
 
 CHOICES = {
     "layout": ("matched", "own"),
-    "colours": ("auto", "labels", "communities", "plain"),
     "detail": ("auto", "nodes", "groups"),
 }
 
@@ -62,7 +61,6 @@ def alignment(
     found: Alignment | GroupAlignment,
     *,
     layout: str = "matched",
-    colours: str = "auto",
     detail: str = "auto",
     title: str | None = None,
     path: str | PathLike[str] | None = None,
@@ -72,7 +70,8 @@ def alignment(
     The target lies above the source. A line joins each target node with its partner; its width is
     the confidence. Dotted lines lead to other nodes with high attention. Edges that the matching
     does not keep are dashed, nodes without a partner are rings. The heat map shows the whole
-    attention; frames mark the matching.
+    attention; frames mark the matching. Colours are labels where there are some, else communities
+    of more than 20 nodes.
 
     Parameters
     ----------
@@ -81,9 +80,6 @@ def alignment(
     layout : {"matched", "own"}
         "matched" places every target node, and every column of the heat map, where its partner is.
         "own" draws each graph by itself, in its own node order.
-    colours : {"auto", "labels", "communities", "plain"}
-        What colours show. "auto": labels where there are some, else communities of more than 20
-        nodes.
     detail : {"auto", "nodes", "groups"}
         What a disc is. "auto": a node up to 60 nodes, beyond that a community.
     title : str, optional
@@ -104,16 +100,13 @@ def alignment(
     3
     """
     titles = None if title is None else [title]
-    return alignments(
-        [found], layout=layout, colours=colours, detail=detail, titles=titles, path=path
-    )
+    return alignments([found], layout=layout, detail=detail, titles=titles, path=path)
 
 
 def alignments(
     several: Sequence[Alignment | GroupAlignment],
     *,
     layout: str = "matched",
-    colours: str = "auto",
     detail: str = "auto",
     titles: Sequence[str] | None = None,
     path: str | PathLike[str] | None = None,
@@ -123,7 +116,7 @@ def alignments(
     Parameters
     ----------
     several : sequence of Alignment or GroupAlignment
-    layout, colours, detail, path
+    layout, detail, path
         As for `alignment`.
     titles : sequence of str, optional
 
@@ -132,8 +125,7 @@ def alignments(
     matplotlib.figure.Figure
     """
     check_path(path)
-    given = {"layout": layout, "colours": colours, "detail": detail}
-    for name, value in given.items():
+    for name, value in (("layout", layout), ("detail", detail)):
         if value not in CHOICES[name]:
             listed = ", ".join(map(repr, CHOICES[name]))
             raise ParameterError(f"{name} must be one of {listed}, not {value!r}")
@@ -141,20 +133,20 @@ def alignments(
         raise ParameterError("there is no alignment to draw; give at least one")
     if titles is not None and len(titles) != len(several):
         raise ParameterError(f"{len(several)} alignments need as many titles, not {len(titles)}")
-    scenes = [_set_scene(found, colours, detail) for found in several]
+    scenes = [_set_scene(found, detail) for found in several]
     names = [scene.title for scene in scenes] if titles is None else list(titles)
     with style():
         return save(_draw(scenes, names, matched=layout == "matched"), path)
 
 
-def _set_scene(found: Alignment | GroupAlignment, colours: str, detail: str) -> Scene:
+def _set_scene(found: Alignment | GroupAlignment, detail: str) -> Scene:
     """Choose between a disc for every node and a disc for every group."""
     if isinstance(found, GroupAlignment):
-        return show_nodes(found.nodes, colours) if detail == "nodes" else show_groups(found)
+        return show_nodes(found.nodes) if detail == "nodes" else show_groups(found)
     many = max(found.target.n_nodes, found.source.n_nodes) > MOST_NODES
     if detail == "groups" or (detail == "auto" and many):
         return show_groups(found.coarsen())
-    return show_nodes(found, colours)
+    return show_nodes(found)
 
 
 def _draw(scenes: Sequence[Scene], titles: Sequence[str], *, matched: bool) -> Any:

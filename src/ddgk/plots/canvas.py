@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 
 from ddgk.errors import MissingExtraError, ParameterError
 from ddgk.graphs import Graph
-from ddgk.graphs.display import PALETTE
-from ddgk.graphs.graph import label_key
+from ddgk.graphs.display import PALETTE, frequent_values
 from ddgk.plain import visible
 from ddgk.store import write_atomically
 
@@ -90,12 +88,8 @@ def assign_colours(values: Iterable[Hashable]) -> dict[Hashable, str]:
     >>> assign_colours("abba")
     {'a': '#0072B2', 'b': '#E69F00'}
     """
-    counts = Counter(values)
-    frequent = sorted(counts, key=lambda value: (-counts[value], label_key(value)))
-    most = len(PALETTE)
-    chosen = sorted(frequent[:most], key=_natural)
-    colours = dict(zip(chosen, PALETTE, strict=False))
-    return colours | dict.fromkeys(frequent[most:], OTHER)
+    chosen, rest = frequent_values(values, len(PALETTE))
+    return dict(zip(chosen, PALETTE, strict=False)) | dict.fromkeys(rest, OTHER)
 
 
 def colour_dots(colours: dict[Hashable, str]) -> list[Any]:
@@ -124,13 +118,6 @@ def add_scale(figure: Any, drawn: Any, box: tuple[float, ...], **how: Any) -> An
     figure.colorbar(drawn, cax=axes, **how).outline.set_visible(False)
     axes.tick_params(labelsize=8, length=2)
     return axes
-
-
-def _natural(value: Hashable) -> tuple[int, float, str]:
-    """Sort numbers by size, everything else by text."""
-    if isinstance(value, int | float):
-        return 0, float(value), ""
-    return 1, 0.0, label_key(value)
 
 
 def _matplotlib() -> Any:

@@ -90,7 +90,7 @@ class Scene:
         )
 
 
-def show_nodes(found: Alignment, colours: str) -> Scene:
+def show_nodes(found: Alignment) -> Scene:
     """Describe an alignment with a disc for every node."""
     if sparse.issparse(found.attention):
         sizes = f"{found.target.n_nodes:,} and {found.source.n_nodes:,}"
@@ -100,7 +100,7 @@ def show_nodes(found: Alignment, colours: str) -> Scene:
         )
     kept = kept_edges(found.target, found.source, found.pairs)
     size = node_size(max(found.target.n_nodes, found.source.n_nodes))
-    own, legend = _colour_nodes(found, colours)
+    own, legend = _colour_nodes(found)
     both = [
         DrawnGraph(
             graph,
@@ -177,15 +177,15 @@ def _flags(n: int, places: Any) -> Flags:
 
 
 def _colour_nodes(
-    found: Alignment, colours: str
+    found: Alignment,
 ) -> tuple[tuple[list[str], list[str]], dict[Hashable, str]]:
     """Return colours of target and source nodes, and the legend."""
     labels = [graph.node_labels for graph, _ in _graphs(found)]
     labelled = any(own is not None for own in labels)
     many = min(found.target.n_nodes, found.source.n_nodes) > MOST_PLAIN_NODES
-    if colours == "communities" or (colours == "auto" and not labelled and many):
+    if not labelled and many:
         return _colour_communities(found)
-    if colours == "plain" or not labelled:
+    if not labelled:
         return ([UNLABELLED] * found.target.n_nodes, [UNLABELLED] * found.source.n_nodes), {}
     known = assign_colours(label for own in labels for label in own or ())
     mine, theirs = (

@@ -5,7 +5,17 @@ const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00
 const RAMP = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962",
   "#addc30", "#fde725"];
 
-const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+const rgb = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
+
+const hex = (parts) => "#" + parts.map((part) => part.toString(16).padStart(2, "0")).join("");
+
+// Beyond the palette the same colours come again, darker and then lighter.
+function categoryColour(code) {
+  const round = Math.floor(code / PALETTE.length) % 3, own = rgb(PALETTE[code % PALETTE.length]);
+  if (round === 0) return own;
+  const [toward, share] = round === 1 ? [0, 0.45] : [255, 0.55];
+  return own.map((part) => Math.round(part + share * (toward - part)));
+}
 
 function rampColour(share) {
   const at = Math.max(0, Math.min(1, share)) * (RAMP.length - 1);

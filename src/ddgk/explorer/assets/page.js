@@ -157,11 +157,11 @@ function recolour() {
       if (value !== null) { low = Math.min(low, value); high = Math.max(high, value); }
     }
   }
-  const tints = PALETTE.map(rgb);
+  const tints = (column.labels || []).map((_, code) => categoryColour(code));
   for (let i = 0; i < n; i += 1) {
     const value = column.values[i];
     let tint = [128, 128, 128];
-    if (column.kind === "category") tint = tints[value % tints.length];
+    if (column.kind === "category") tint = tints[value];
     else if (value !== null) tint = rampColour(high > low ? (value - low) / (high - low) : 0.5);
     const hidden = column.kind === "category" && state.off.has(value);
     const faint = state.chosen && !state.chosen.has(i);
@@ -196,7 +196,7 @@ function drawLegend(column, low, high) {
     const button = make("button", "", legend);
     button.type = "button";
     button.setAttribute("aria-pressed", String(!state.off.has(code)));
-    make("span", "", button, "dot").style.background = PALETTE[code % PALETTE.length];
+    make("span", "", button, "dot").style.background = hex(categoryColour(code));
     make("span", `${column.name} ${label}`, button);
     button.addEventListener("click", () => {
       if (!state.off.delete(code)) state.off.add(code);

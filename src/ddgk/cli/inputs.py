@@ -126,7 +126,9 @@ def _read(source: str, quiet: bool, how: dict[str, Any]) -> Dataset:
     from ddgk.io import Dataset, read
 
     if source.startswith(SMILES):
-        return Dataset([from_smiles(source.removeprefix(SMILES), policies=how.get("policies"))], None)
+        return Dataset(
+            [from_smiles(source.removeprefix(SMILES), policies=how.get("policies"))], None
+        )
     found = read(source, **how)
     for line in [] if quiet else found.report.lines():
         typer.echo(line, err=True)

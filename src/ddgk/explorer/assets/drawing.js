@@ -100,7 +100,8 @@ function drawInto(parent, drawing, places, marks = {}) {
     if (drawing.o) {
       if (tint || alone) {
         const r = Math.max(2, Math.min(label === "C" ? 6 : 9, 0.4 * length));
-        element("circle", { cx: x, cy: y, r: share === null ? r : 9, fill: alone ? "none" : tint,
+        element("circle", { cx: x, cy: y, r: share === null ? r : Math.max(3, Math.min(9, 0.42 * length)),
+          fill: alone ? "none" : tint,
           stroke: alone ? "var(--lost)" : "none", "stroke-width": 2,
           opacity: alone ? 1 : share === null ? 0.35 : 0.75 * share ** 2 }, parent);
       }

@@ -449,7 +449,7 @@ async function explainOne(i, j, drawing, place) {
   if (state.first !== i || state.second >= 0 || !match || !match.s) return;
   place.lastElementChild.replaceWith(drawGraph(drawing, nameOf(i), 380, 200, match.s));
   place.lastElementChild.id = "shares";
-  make("p", `Dark nodes and wide edges: in common with the nearest graph, ${nameOf(j)}.`, place,
+  make("p", `Strong colours and wide edges: in common with the nearest graph, ${nameOf(j)}.`, place,
     "soft");
 }
 
@@ -459,7 +459,7 @@ function explainPair(panel, i, j, mine, theirs, match) {
   for (const [k, drawing, shares] of [[i, mine, match.s], [j, theirs, match.z]]) {
     make("div", "", cards).append(drawGraph(drawing, nameOf(k), 190, 150, shares));
   }
-  make("p", "Dark nodes and wide edges contribute most to the similarity: " + match.why, panel,
+  make("p", "Strong colours and wide edges contribute most to the similarity: " + match.why, panel,
     "soft");
 }
 
@@ -727,8 +727,8 @@ async function begin() {
   by("reset").addEventListener("click", resetView);
   by("theme").addEventListener("click", () => {
     const root = document.documentElement;
-    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-    redraw();
+    root.dataset.theme = isDark() ? "light" : "dark";
+    recolour();
   });
   new ResizeObserver(() => { resize(); resetView(); }).observe(by("area"));
   // For measuring and tests: where a graph is, and how long drawing takes.

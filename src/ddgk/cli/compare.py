@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,6 +71,8 @@ def compare_command(
     print_parts(found)
     if out is not None:
         print_parts(f"wrote {shown(str(out))}: {', '.join(sorted(path.name for path in written))}")
+        if find_spec("matplotlib") is None:
+            print_parts("no figure: figures need matplotlib: pip install 'ddgk[plots]'")
     print_parts(f"in {elapsed(ctx):.1f} s")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from os import PathLike
 from typing import Any
@@ -84,17 +85,22 @@ def clusters(
         branches_of = link(squareform(values, checks=False), linkage, optimal_ordering=n <= 500)
     else:
         branches_of = np.asarray(tree, dtype=np.float64)
-    drawn = dendrogram(branches_of, no_plot=True)
-    order = drawn["leaves"]
     side = float(np.clip(0.17 * n, 4.5, 11))
     colours = {} if classes is None else assign_colours(classes)
-    texts = [visible(names[i], 22) for i in order]
+    texts = [visible(name, 22) for name in names]
     with style():
         page = _Page(side, max(map(len, texts)), [visible(own, 16) for own in colours][:8])
         figure = new_figure(page.width, page.height)
         branches = figure.add_axes(page.box(0.25, page.foot, 1.75, side))
         heat_map = figure.add_axes(page.box(2.25, page.foot, side, side))
-        _draw_branches(branches, drawn, n)
+        how = {"orientation": "left", "no_labels": True, "color_threshold": 0}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of equal graphs the tree has no height
+            drawn = dendrogram(branches_of, ax=branches, above_threshold_color="#4b5563", **how)
+        branches.collections[0].set_gid("branches")
+        branches.invert_yaxis()
+        branches.set_axis_off()
+        order = drawn["leaves"]
         apart = values[~np.eye(n, dtype=bool)]
         low = float(np.quantile(apart, 0.005))  # from here on colours tell distances apart
         image = heat_map.imshow(
@@ -103,7 +109,7 @@ def clusters(
             aspect="auto",
             vmin=low if low < apart.max() else 0.0,
         )
-        _name_rows(heat_map, texts)
+        _name_rows(heat_map, [texts[i] for i in order])
         if classes is not None:
             strip = figure.add_axes(page.box(2.06, page.foot, 0.14, side))
             _draw_strip(strip, [colours[classes[i]] for i in order])
@@ -158,22 +164,6 @@ def _checked(
         if given is not None and len(given) != n:
             raise ParameterError(f"{n} graphs need as many {what}, not {len(given)}")
     return (values + values.T) / 2
-
-
-def _draw_branches(axes: Any, drawn: Any, n: int) -> None:
-    """Draw the tree with its leaves at the right, each at the middle of its row."""
-    from matplotlib.collections import LineCollection
-
-    # scipy puts leaves at 5, 15, 25, ... along one axis and heights along the other.
-    lines = [
-        np.column_stack([heights, (np.asarray(rows) - 5) / 10])
-        for rows, heights in zip(drawn["icoord"], drawn["dcoord"], strict=True)
-    ]
-    axes.add_collection(LineCollection(lines, colors="#4b5563", linewidths=1.1, gid="branches"))
-    highest = max(float(line[:, 0].max()) for line in lines)
-    axes.set_xlim(highest * 1.03 if highest > 0 else 1.0, 0)
-    axes.set_ylim(n - 0.5, -0.5)
-    axes.set_axis_off()
 
 
 def _draw_strip(axes: Any, colours: Sequence[str]) -> None:

@@ -225,7 +225,10 @@ def compare(
     if classes is not None and len(classes) != n:
         raise ParameterError(f"{n} graphs need as many classes, not {len(classes)}")
     if embedding is None:
-        model = default_model(random_state, n_jobs).fit(collection) if model is None else model
+        if model is None:
+            from ddgk.estimator import DDGK
+
+            model = DDGK(random_state=random_state, n_jobs=n_jobs).fit(collection)
         embedding = model.transform(collection)
     rows = np.ascontiguousarray(embedding, dtype=np.float32)
     if rows.ndim != 2 or len(rows) != n or not np.isfinite(rows).all():
@@ -253,13 +256,6 @@ def compare(
         classes=None if classes is None else list(classes),
         model=model,
     )
-
-
-def default_model(random_state: int, n_jobs: int) -> Any:
-    """Return the model, not fitted yet, that is used where none is given."""
-    from ddgk.estimator import DDGK
-
-    return DDGK(random_state=random_state, n_jobs=n_jobs)
 
 
 def _check(n: int, n_neighbors: int, n_clusters: int | str) -> None:

@@ -93,9 +93,7 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write a section for every group of parameters."""
-        for title, rows in sections(self.get_params(ctx)).items():
-            with formatter.section(title):
-                formatter.write_dl(rows, col_max=26)
+        write_sections(self, ctx, formatter)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return what follows the name of the command in its usage."""
@@ -128,9 +126,7 @@ class Commands(TyperGroup):
         ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
-        for title, rows in sections(self.get_params(ctx)).items():
-            with formatter.section(title):
-                formatter.write_dl(rows, col_max=26)
+        write_sections(self, ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
@@ -151,6 +147,13 @@ class Commands(TyperGroup):
 def elapsed(ctx: Any) -> float:
     """Return the seconds since the command started, with what it imported."""
     return perf_counter() - float(ctx.find_root().obj[BEGAN])
+
+
+def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
+    """Write the parameters of a command, group by group."""
+    for title, rows in sections(command.get_params(ctx)).items():
+        with formatter.section(title):
+            formatter.write_dl(rows, col_max=26)
 
 
 def sections(parameters: list[Any]) -> dict[str, list[tuple[str, str]]]:

@@ -80,13 +80,11 @@ def fitted_model(
     path: Path | None, graphs: list[Graph], *, seed: int, jobs: int, quiet: bool
 ) -> DDGK:
     """Read a saved model, or fit one to the graphs."""
-    from ddgk.cli.embed import load_estimator
-    from ddgk.comparison import default_model
+    from ddgk.estimator import DDGK
 
     if path is not None:
-        return load_estimator(path, n_jobs=jobs, verbose=not quiet)
-    model: DDGK = default_model(seed, jobs).set_params(verbose=not quiet)
-    return model.fit(graphs)
+        return DDGK.load(path).set_params(n_jobs=jobs, verbose=not quiet)
+    return DDGK(random_state=seed, n_jobs=jobs, verbose=not quiet).fit(graphs)
 
 
 def listed(classes: NDArray[np.int64] | None) -> list[int] | None:

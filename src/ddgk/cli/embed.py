@@ -168,7 +168,9 @@ def embed(
         estimator = _new_estimator(sources, features, preset, settings, seed, execution)
     else:
         _refuse_with_model(ctx, save_model)
-        estimator = load_estimator(saved, **execution)
+        from ddgk.estimator import DDGK
+
+        estimator = DDGK.load(saved).set_params(**execution)
 
     from ddgk.embedding.workers import connected
     from ddgk.tables import Table, write_table
@@ -197,13 +199,6 @@ def embed(
             f"{shown(str(run if out is None else out))}: {len(names):,} graphs x "
             f"{len(columns):,} columns{kept}, in {elapsed(ctx):.1f} s"
         )
-
-
-def load_estimator(path: Path | str, **execution: Any) -> DDGK:
-    """Read a saved model, and say how it is to be run."""
-    from ddgk.estimator import DDGK
-
-    return DDGK.load(path).set_params(**execution)
 
 
 def _new_estimator(

@@ -142,6 +142,7 @@ def draw_edges(
     colours: Any = EDGE,
     widths: Any = None,
     styles: Any = "solid",
+    zorder: float = 1.0,
 ) -> Any:
     """Draw edges as lines below the nodes, with their labels while there are few."""
     from matplotlib.collections import LineCollection
@@ -153,7 +154,7 @@ def draw_edges(
         colors=colours,
         linewidths=thin if widths is None else widths,
         linestyles=styles,
-        zorder=1,
+        zorder=zorder,
         capstyle="round",
         gid="edges",
     )
@@ -168,7 +169,7 @@ def draw_edges(
                 color="#374151",
                 ha="center",
                 va="center",
-                zorder=2.5,
+                zorder=zorder + 0.1,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
             )
     return lines

@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from ddgk.cli.options import usable_cores
 from ddgk.errors import shown
 
 # What each extra of the package is for.
@@ -52,13 +53,11 @@ def doctor() -> None:
 def _program() -> list[tuple[str, str]]:
     import ddgk
 
-    usable = getattr(os, "sched_getaffinity", None)
-    cores = len(usable(0)) if usable else os.cpu_count()
     return [
         ("ddgk", f"{ddgk.__version__} in {Path(ddgk.__file__).parent}"),
         ("python", f"{platform.python_version()} ({sys.executable})"),
         ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
-        ("cores", str(cores)),
+        ("cores", str(usable_cores())),
     ]
 
 

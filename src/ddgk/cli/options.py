@@ -157,8 +157,11 @@ def _threads(jobs: int) -> int:
     """Return a number of threads; -1 is all cores that this process may use."""
     if jobs == 0 or jobs < -1:
         raise typer.BadParameter(f"must be a number of threads, or -1 for all cores, not {jobs}")
-    if jobs > 0:
-        return jobs
+    return jobs if jobs > 0 else usable_cores()
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
     usable = getattr(os, "sched_getaffinity", None)
     return len(usable(0)) if usable else os.cpu_count() or 1
 

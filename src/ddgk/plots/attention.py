@@ -295,7 +295,11 @@ def _draw_sheet(axes: Any, height: float, text: str, zorder: float) -> None:
 
     corners = np.array([[-REACH, -REACH], [REACH, -REACH], [REACH, REACH], [-REACH, REACH]])
     sheet = _tilt(corners, height)
-    how = {"facecolor": (*to_rgb(SHEET), 0.75), "edgecolor": "#dde0e5", "linewidth": 0.8}
+    how: dict[str, Any] = {
+        "facecolor": (*to_rgb(SHEET), 0.75),
+        "edgecolor": "#dde0e5",
+        "linewidth": 0.8,
+    }
     axes.add_patch(Polygon(sheet, zorder=zorder, **how))
     # The text stands outside of the sheet, away from the other one, where no line crosses it.
     (x, y), va = (sheet[3] + [0, 0.03], "bottom") if height else (sheet[0] - [0, 0.03], "top")

@@ -97,7 +97,7 @@ def clusters(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # of equal graphs the tree has no height
             drawn = dendrogram(branches_of, ax=branches, above_threshold_color="#4b5563", **how)
-        branches.collections[0].set_gid("branches")
+        branches.collections[0].set(gid="branches", linewidth=1.1)
         branches.invert_yaxis()
         branches.set_axis_off()
         order = drawn["leaves"]
@@ -111,10 +111,14 @@ def clusters(
         )
         _name_rows(heat_map, [texts[i] for i in order])
         if classes is not None:
+            from matplotlib.colors import to_rgba_array
+
+            own = to_rgba_array([colours[classes[i]] for i in order])[:, :3]
             strip = figure.add_axes(page.box(2.06, page.foot, 0.14, side))
-            _draw_strip(strip, [colours[classes[i]] for i in order])
-            for text, i in zip(heat_map.get_yticklabels(), order, strict=False):
-                text.set_color(_darker(colours[classes[i]]))
+            strip.imshow(own[:, None], aspect="auto")
+            strip.set_axis_off()
+            for text, colour in zip(heat_map.get_yticklabels(), 0.72 * own, strict=False):
+                text.set_color(tuple(colour))  # darker, to be readable on white
             place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": page.n_columns}
             entries = colour_dots(colours)
             add_legend(heat_map, entries, handletextpad=0.1, columnspacing=1.2, **place)
@@ -166,13 +170,6 @@ def _checked(
     return (values + values.T) / 2
 
 
-def _draw_strip(axes: Any, colours: Sequence[str]) -> None:
-    axes.barh(range(len(colours)), 1, height=1.0, color=colours, edgecolor=colours, linewidth=0.4)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(len(colours) - 0.5, -0.5)
-    axes.set_axis_off()
-
-
 def _name_rows(axes: Any, names: Sequence[str]) -> None:
     shown = len(names) <= MOST_NAMES
     axes.set_xticks([])
@@ -182,9 +179,3 @@ def _name_rows(axes: Any, names: Sequence[str]) -> None:
     axes.tick_params(axis="y", labelcolor=INK)
     for spine in axes.spines.values():
         spine.set_color(FAINT)
-
-
-def _darker(colour: str) -> str:
-    """Return a colour that stays readable as thin text on white."""
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{int(part * 0.72):02x}" for part in parts)

@@ -332,8 +332,4 @@ def _molecule_places(graph: Graph) -> Array | None:
         return None
     finally:
         del quiet
-    low, high = places.min(axis=0), places.max(axis=0)
-    # A single bond fills a third of the drawing at most, so that small molecules are not blown up.
-    reach = max(float((high - low).max()) / 2, 2.2)
-    found: Array = (places - (low + high) / 2) / reach
-    return found if np.isfinite(found).all() else None
+    return fit(places) if np.isfinite(places).all() else None

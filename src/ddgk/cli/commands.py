@@ -93,7 +93,7 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write a section for every group of parameters."""
-        write_sections(self, ctx, formatter)
+        write_parameters(self, ctx, formatter)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return what follows the name of the command in its usage."""
@@ -126,7 +126,7 @@ class Commands(TyperGroup):
         ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
-        write_sections(self, ctx, formatter)
+        write_parameters(self, ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
@@ -149,7 +149,7 @@ def elapsed(ctx: Any) -> float:
     return perf_counter() - float(ctx.find_root().obj[BEGAN])
 
 
-def write_sections(command: Any, ctx: Any, formatter: Any) -> None:
+def write_parameters(command: Any, ctx: Any, formatter: Any) -> None:
     """Write the parameters of a command, group by group."""
     for title, rows in sections(command.get_params(ctx)).items():
         with formatter.section(title):

@@ -16,8 +16,7 @@ from typing import Any
 import numpy as np
 
 from ddgk.errors import DDGKError, GraphError, MissingExtraError, ParameterError
-from ddgk.explorer.atlas import Atlas
-from ddgk.explorer.drawings import drawing_values
+from ddgk.explorer.atlas import Atlas, drawing_values
 from ddgk.explorer.openapi import description, documentation
 from ddgk.explorer.page import assemble
 from ddgk.explorer.workers import BusyServerError, TooLongError, Workers

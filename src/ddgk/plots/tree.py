@@ -69,7 +69,6 @@ def clusters(
     >>> sorted(text.get_text() for text in figure.axes[1].get_yticklabels())
     ['a', 'b', 'c', 'd']
     """
-    from scipy.cluster.hierarchy import dendrogram
     from scipy.cluster.hierarchy import linkage as link
     from scipy.spatial.distance import squareform
 
@@ -93,14 +92,7 @@ def clusters(
         figure = new_figure(page.width, page.height)
         branches = figure.add_axes(page.box(0.25, page.foot, 1.75, side))
         heat_map = figure.add_axes(page.box(2.25, page.foot, side, side))
-        how = {"orientation": "left", "no_labels": True, "color_threshold": 0}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # of equal graphs the tree has no height
-            drawn = dendrogram(branches_of, ax=branches, above_threshold_color="#4b5563", **how)
-        branches.collections[0].set(gid="branches", linewidth=1.1)
-        branches.invert_yaxis()
-        branches.set_axis_off()
-        order = drawn["leaves"]
+        order = _draw_branches(branches, branches_of)
         apart = values[~np.eye(n, dtype=bool)]
         low = float(np.quantile(apart, 0.005))  # from here on colours tell distances apart
         image = heat_map.imshow(
@@ -168,6 +160,21 @@ def _checked(
         if given is not None and len(given) != n:
             raise ParameterError(f"{n} graphs need as many {what}, not {len(given)}")
     return (values + values.T) / 2
+
+
+def _draw_branches(axes: Any, tree: NDArray[np.float64]) -> list[int]:
+    """Draw the tree with its leaves at the right; return them from above."""
+    from scipy.cluster.hierarchy import dendrogram
+
+    how = {"orientation": "left", "no_labels": True, "color_threshold": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of equal graphs the tree has no height
+        drawn = dendrogram(tree, ax=axes, above_threshold_color="#4b5563", **how)
+    axes.collections[0].set(gid="branches", linewidth=1.1)
+    axes.invert_yaxis()
+    axes.set_axis_off()
+    order: list[int] = drawn["leaves"]
+    return order
 
 
 def _name_rows(axes: Any, names: Sequence[str]) -> None:

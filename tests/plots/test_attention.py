@@ -80,6 +80,13 @@ def test_edges_that_are_not_kept_are_dashed(matched, drawn):
     assert "edge not kept" not in legend_of(plots.alignment(matched(graph)))
 
 
+def test_bonds_are_as_wide_as_their_order(matched, drawn):
+    molecule = Graph(4, [(0, 1), (1, 2), (2, 3)], node_labels="CCCO", edge_labels="-#=")
+    edges = drawn(plots.alignment(matched(molecule)), "edges")[0]
+    single, triple, double = edges.get_linewidths()
+    assert single < double < triple
+
+
 def test_nodes_without_a_partner_are_rings(matched, drawn):
     small, large = FAMILIES["path"](5), FAMILIES["path"](7)
     figure = plots.alignment(matched(small, large))

@@ -30,11 +30,11 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from ddgk.cli.outputs import Table, write_table
 from ddgk.embedding import embed_into, train_into
 from ddgk.errors import DDGKError
 from ddgk.store import graphs_from_tensors, graphs_to_tensors, load_model, open_run, save_parts
 from ddgk.store.sealed import pack, seal_json, unpack, unseal_json
+from ddgk.tables import Table, write_table
 from degrees import DegreeEmbedder
 from light_model import DegreeCounts, rings_and_stars
 from specimens import random_graph

@@ -88,10 +88,10 @@ def _configuration() -> str:
         "| field | default | presets | |",
         "|---|---|---|---|",
     ]
-    for field in documented():
-        values = values_of(field.name, PRESETS)
+    for name, (kind, text) in documented().items():
+        values = values_of(name, PRESETS)
         others = ", ".join(f"{key}: `{text}`" for key, text in values.items() if key != "default")
-        cells = (f"`{field.name}`", f"`{values['default']}`", others, f"{field.kind}. {field.text}")
+        cells = (f"`{name}`", f"`{values['default']}`", others, f"{kind}. {text}")
         lines.append(f"| {' | '.join(map(_cell, cells))} |")
     return "\n".join([*lines, ""])
 

@@ -20,16 +20,13 @@ def test_kernels_are_their_equations():
     np.testing.assert_allclose(kernels.linear_kernel(X, Y), X @ Y.T)
     squared = kernels.distances(X, Y, squared=True)
     np.testing.assert_allclose(kernels.gaussian_kernel(X, Y, gamma=0.3), np.exp(-0.3 * squared))
-    absolute = np.abs(X[:, None] - Y[None]).sum(-1)
-    np.testing.assert_allclose(kernels.laplacian_kernel(X, Y, gamma=0.3), np.exp(-0.3 * absolute))
 
 
-@pytest.mark.parametrize("kernel", [kernels.gaussian_kernel, kernels.laplacian_kernel])
-def test_without_a_width_the_median_pair_is_one(kernel):
-    found = kernel(X)
+def test_without_a_width_the_median_pair_is_one():
+    found = kernels.gaussian_kernel(X)
     assert np.median(found[np.triu_indices(6, 1)]) == pytest.approx(np.exp(-1), rel=0.2)
     assert np.linalg.eigvalsh(found).min() > -1e-9
-    np.testing.assert_array_equal(kernel(np.ones((2, 3))), np.ones((2, 2)))
+    np.testing.assert_array_equal(kernels.gaussian_kernel(np.ones((2, 3))), np.ones((2, 2)))
 
 
 @pytest.mark.parametrize("bad", [np.ones(3), [[np.nan]], [[np.inf, 1]]])

@@ -79,6 +79,8 @@ class Comparison:
     leaves : array of int, of shape (n_graphs,)
         The leaf of the tree that holds each graph. Above 5,000 graphs a leaf is a group of similar
         graphs, else one graph.
+    leaf_distances : array of shape (n_leaves, n_leaves)
+        Euclidean distances of the leaves.
     labels : array of int, of shape (n_graphs,)
         The cluster of each graph.
     silhouettes : dict of int to float
@@ -223,13 +225,16 @@ def compare(
     if classes is not None and len(classes) != n:
         raise ParameterError(f"{n} graphs need as many classes, not {len(classes)}")
     if embedding is None:
-        model = default_model(random_state, n_jobs).fit(collection) if model is None else model
+        if model is None:
+            from ddgk.estimator import DDGK
+
+            model = DDGK(random_state=random_state, n_jobs=n_jobs).fit(collection)
         embedding = model.transform(collection)
     rows = np.ascontiguousarray(embedding, dtype=np.float32)
     if rows.ndim != 2 or len(rows) != n or not np.isfinite(rows).all():
         raise ParameterError(f"the embedding must be finite, a row for each of {n} graphs")
     distances = _matrix(rows) if n <= MAX_MATRIX else None
-    near, apart = _neighbors(rows, distances, min(n_neighbors, n - 1), n_jobs)
+    near, apart = neighbor_table(rows, n_neighbors, n_jobs=n_jobs)
     grouping = _cluster(rows, distances, n_clusters, random_state)
     scores = apart.mean(axis=1)
     low, high = np.quantile(scores, (0.25, 0.75))
@@ -244,35 +249,13 @@ def compare(
         distances=distances,
         neighbors=near,
         neighbor_distances=apart,
-        tree=grouping.tree,
-        leaves=grouping.leaves,
-        leaf_distances=grouping.leaf_distances,
-        labels=grouping.labels,
-        silhouettes=grouping.silhouettes,
+        **grouping,
         outlier_scores=scores,
         outliers=outliers,
-        clusters=_describe_clusters(collection, rows, grouping.labels, classes, model),
+        clusters=_describe_clusters(collection, rows, grouping["labels"], classes, model),
         classes=None if classes is None else list(classes),
         model=model,
     )
-
-
-@dataclass(frozen=True)
-class _Grouping:
-    """A tree, which leaf holds each graph, and the cut."""
-
-    tree: Array
-    leaves: Integers
-    leaf_distances: Array
-    labels: Integers
-    silhouettes: dict[int, float]
-
-
-def default_model(random_state: int, n_jobs: int) -> Any:
-    """Return the model, not fitted yet, that is used where none is given."""
-    from ddgk.estimator import DDGK
-
-    return DDGK(random_state=random_state, n_jobs=n_jobs)
 
 
 def _check(n: int, n_neighbors: int, n_clusters: int | str) -> None:
@@ -291,23 +274,13 @@ def _matrix(rows: NDArray[np.floating[Any]]) -> Array:
     return found
 
 
-def _neighbors(
-    rows: NDArray[np.float32], distances: Array | None, k: int, n_jobs: int
-) -> tuple[Integers, Array]:
-    if distances is None:
-        return neighbor_table(rows, k, n_jobs=n_jobs)
-    others = distances.copy()
-    np.fill_diagonal(others, np.inf)
-    near = np.argsort(others, axis=1, kind="stable")[:, :k]
-    return near, np.take_along_axis(others, near, axis=1)
-
-
 def _cluster(
     rows: NDArray[np.float32],
     distances: Array | None,
     n_clusters: int | str,
     random_state: int,
-) -> _Grouping:
+) -> dict[str, Any]:
+    """Return the tree, which leaf holds each graph, the cut, and how it was chosen."""
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import pdist
 
@@ -329,7 +302,13 @@ def _cluster(
         chosen = best if scores.get(best, 0.0) > LEAST_SILHOUETTE else 1
     else:
         scores, chosen = {}, int(n_clusters)
-    return _Grouping(tree, leaves, leaf_distances, _cut(tree, leaves, chosen), scores)
+    return {
+        "tree": tree,
+        "leaves": leaves,
+        "leaf_distances": leaf_distances,
+        "labels": _cut(tree, leaves, chosen),
+        "silhouettes": scores,
+    }
 
 
 def _prototypes(points: Array, random_state: int) -> tuple[Integers, Array]:

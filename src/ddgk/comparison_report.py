@@ -10,19 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ddgk.errors import MissingExtraError
 from ddgk.plain import csv_bytes, visible
+from ddgk.tables import Table, text_table, write_table
 
 if TYPE_CHECKING:
     from ddgk.comparison import Cluster, Comparison
 
-Array = NDArray[np.float64]
 Rows = list[tuple[Any, ...]]
 
 MAX_LISTED = 10
 MAX_CSV = 2_000  # graphs whose whole matrix is written as text too
+MAX_NAME = 10_000  # characters, in tables
 BARS = "▁▂▃▄▅▆▇█"
 
 
@@ -81,32 +81,35 @@ def _choice(found: Comparison) -> str:
     said = f"{chosen} cluster{'s' if chosen != 1 else ''}"
     if not scores:
         return f"{said}, as asked" if chosen > 1 else said
-    tried, highest = sorted(scores), max(max(scores.values()), 1e-9)
+    tried, best = sorted(scores), max(scores, key=lambda k: (scores[k], -k))
+    highest = max(scores[best], 1e-9)
     bars = "".join(BARS[int(7 * max(0.0, scores[k]) / highest)] for k in tried)
-    span = f"mean silhouette of {tried[0]} to {tried[-1]} clusters {bars}"
+    span = f"mean silhouette {highest:.2f}"
+    if len(tried) > 1:
+        span = (
+            f"mean silhouette of {tried[0]} to {tried[-1]} clusters {bars}, "
+            f"highest {highest:.2f} at {best}"
+        )
     if chosen == 1:
-        return f"{said}: no cut separates the graphs ({span}, highest {highest:.2f})"
-    weak = "; below 0.1 clusters blend into each other" if scores[chosen] < 0.1 else ""
-    return f"{said}: {span}, highest {scores[chosen]:.2f} at {chosen}{weak}"
+        return f"{said}: no cut separates the graphs ({span})"
+    most = ", the most that were tried; --clusters sets another number"
+    weak = "; below 0.1 clusters blend into each other" if highest < 0.1 else ""
+    return f"{said}: {span}{most if chosen == tried[-1] > 2 else ''}{weak}"
 
 
 def _cluster_table(found: Comparison) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(title="clusters", title_justify="left")
-    for heading in ("cluster", "graphs", "medoid", "set apart by"):
-        table.add_column(heading, justify="right" if heading in ("cluster", "graphs") else "left")
-    for own in found.clusters[: 2 * MAX_LISTED]:
-        medoid = visible(found.names[own.medoid], 32)
-        said = Text("\n".join(_apart(own)) or "-")
-        table.add_row(str(own.label), f"{len(own.members):,}", Text(medoid), said)
-    return table
+    rows = [
+        (own.label, f"{len(own.members):,}", visible(found.names[own.medoid], 28),
+         "\n".join(_apart(own, 2)) or "-")
+        for own in found.clusters[: 2 * MAX_LISTED]
+    ]  # fmt: skip
+    headings = ("cluster", "graphs", "medoid", "set apart by")
+    return text_table(headings, rows, right=headings[:2], title="clusters")
 
 
-def _apart(own: Cluster) -> list[str]:
+def _apart(own: Cluster, n_traits: int) -> list[str]:
     """Return what sets a cluster apart, a line each."""
-    said = [str(trait) for trait in own.traits[:3]]
+    said = [str(trait) for trait in own.traits[:n_traits]]
     said += [str(trait) for trait in own.divergences if trait.name.startswith("loss term")][:1]
     if own.classes:
         counted = sorted(own.classes.items(), key=lambda item: (-item[1], str(item[0])))[:4]
@@ -116,17 +119,13 @@ def _apart(own: Cluster) -> list[str]:
 
 def _neighbor_table(found: Comparison) -> Any:
     """Tell the nearest graphs of each of a few graphs; of many, the closest pairs."""
-    from rich.table import Table
-    from rich.text import Text
-
     few = len(found.names) <= MAX_LISTED
-    title = "nearest graphs" if few else "closest pairs"
-    table = Table("graph", "nearest, with distance", title=title, title_justify="left")
+    rows = []
     for place in range(len(found.names)) if few else _closest(found):
         near = [f"{visible(name, 32)} {apart:.3g}" for name, apart in found.nearest(place)]
-        text = Text(", ".join(near[: 3 if few else 1]))
-        table.add_row(Text(visible(found.names[place], 32)), text)
-    return table
+        rows.append((visible(found.names[place], 32), ", ".join(near[: 3 if few else 1])))
+    title = "nearest graphs" if few else "closest pairs"
+    return text_table(("graph", "nearest, with distance"), rows, title=title)
 
 
 def _closest(found: Comparison) -> list[int]:
@@ -146,29 +145,39 @@ def write_files(found: Comparison, folder: Path) -> list[Path]:
 
     folder.mkdir(parents=True, exist_ok=True)
     contents = {
-        "neighbors.csv": _table(_neighbor_rows(found)),
-        "clusters.csv": _table(_cluster_rows(found)),
-        "traits.csv": _table(_trait_rows(found)),
+        "neighbors.csv": _csv(_neighbor_rows(found)),
+        "clusters.csv": _csv(_cluster_rows(found)),
+        "traits.csv": _csv(_trait_rows(found)),
         "report.txt": plain_report(found).encode(),
         "summary.json": (json.dumps(_summary(found), indent=1) + "\n").encode(),
     }
-    if found.distances is not None:
-        contents["distances.npz"] = _npz(names=found.names, distances=found.distances)
-        if len(found.names) <= MAX_CSV:
-            rows = zip(found.names, found.distances.tolist(), strict=True)
-            table = [["", *found.names], *([name, *row] for name, row in rows)]
-            contents["distances.csv"] = _table(table)
-        if find_spec("pyarrow") is not None:
-            contents["distances.parquet"] = _parquet(found.names, found.distances)
     for name, content in contents.items():
         write_atomically(folder / name, content)
-    return [*(folder / name for name in contents), *_draw(found, folder / "clusters.svg")]
+    written = [folder / name for name in contents]
+    return [*written, *_write_distances(found, folder), *_draw(found, folder / "clusters.svg")]
 
 
-def _table(rows: Iterable[Sequence[Any]]) -> bytes:
+def _write_distances(found: Comparison, folder: Path) -> list[Path]:
+    """Write the matrix of distances, if there is one."""
+    if found.distances is None:
+        return []
+    names = [visible(name, MAX_NAME) for name in found.names]
+    numbers = list(map(str, range(len(names))))  # names of columns in .parquet must not repeat
+    tables = {".npz": Table(found.distances, names, names, what="distances")}
+    if len(names) <= MAX_CSV:
+        tables[".csv"] = tables[".npz"]
+    if find_spec("pyarrow") is not None:
+        tables[".parquet"] = Table(found.distances, names, numbers)
+    for suffix, table in tables.items():
+        write_table(folder / f"distances{suffix}", table)
+    return [folder / f"distances{suffix}" for suffix in tables]
+
+
+def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
     """Return rows as CSV; hidden characters of names are written as escapes."""
-    shown = ((visible(v, 10_000) if isinstance(v, str) else v for v in row) for row in rows)
-    return csv_bytes(shown)
+    return csv_bytes(
+        (visible(v, MAX_NAME) if isinstance(v, str) else v for v in row) for row in rows
+    )
 
 
 def _draw(found: Comparison, path: Path) -> list[Path]:
@@ -239,7 +248,7 @@ def _summary(found: Comparison) -> dict[str, Any]:
                 "medoid": own.medoid,
                 "medoid_name": found.names[own.medoid],
                 "classes": {visible(key): count for key, count in own.classes.items()},
-                "set_apart_by": _apart(own),
+                "set_apart_by": _apart(own, 3),
             }
             for own in found.clusters
         ],
@@ -248,29 +257,3 @@ def _summary(found: Comparison) -> dict[str, Any]:
             for place in found.outliers.tolist()
         ],
     }
-
-
-def _npz(**arrays: Any) -> bytes:
-    import zipfile
-
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in arrays.items():
-            # Named this way an entry has no date, so the same table is the same file.
-            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
-                np.lib.format.write_array(entry, np.asarray(array), allow_pickle=False)
-    return content.getvalue()
-
-
-def _parquet(names: Sequence[str], distances: Array) -> bytes:
-    import pyarrow
-    import pyarrow.parquet
-
-    shown = [visible(name) for name in names]
-    columns = [pyarrow.array(shown), *(pyarrow.array(column) for column in distances.T)]
-    # Names of graphs may repeat, names of columns may not.
-    table = pyarrow.table(columns, names=["graph", *map(str, range(len(names)))])
-    sink = pyarrow.BufferOutputStream()
-    pyarrow.parquet.write_table(table, sink)
-    found: bytes = sink.getvalue().to_pybytes()
-    return found

@@ -92,49 +92,15 @@ def gaussian_kernel(
     >>> gaussian_kernel([[0.0], [1.0]], gamma=0.5).round(3).tolist()
     [[1.0, 0.607], [0.607, 1.0]]
     """
-    return _exponential(distances(X, Y, squared=True), distances(X, squared=True), gamma)
-
-
-def laplacian_kernel(
-    X: ArrayLike,  # noqa: N803
-    Y: ArrayLike | None = None,  # noqa: N803
-    *,
-    gamma: float | None = None,
-) -> Array:
-    """Return exp(-gamma |x - y|_1), a kernel of absolute differences.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, n_columns)
-    Y : array-like of shape (m, n_columns), optional
-        Default: X.
-    gamma : float, optional
-        Default: 1 / (the median distance within X).
-
-    Returns
-    -------
-    array of shape (n, m)
-
-    Examples
-    --------
-    >>> from ddgk.kernels import laplacian_kernel
-    >>> laplacian_kernel([[0.0], [1.0]], gamma=1.0).round(3).tolist()
-    [[1.0, 0.368], [0.368, 1.0]]
-    """
-    from scipy.spatial.distance import cdist
-
-    left, right = _checked(X, Y)
-    return _exponential(cdist(left, right, "cityblock"), cdist(left, left, "cityblock"), gamma)
-
-
-def _exponential(apart: Array, within: Array, gamma: float | None) -> Array:
+    squared = distances(X, Y, squared=True)
     if gamma is None:
+        within = distances(X, squared=True)
         pairs = within[np.triu_indices(len(within), 1)]
         median = float(np.median(pairs)) if len(pairs) else 0.0
         gamma = 1.0 / median if median > 0 else 1.0
     if not gamma > 0:
         raise ParameterError(f"gamma must be positive, not {gamma!r}")
-    return np.asarray(np.exp(-gamma * apart))
+    return np.asarray(np.exp(-gamma * squared))
 
 
 def _checked(X: ArrayLike, Y: ArrayLike | None) -> tuple[Array, Array]:  # noqa: N803

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from ddgk.alignment import Alignment
 
 Array = NDArray[np.float64]
+Shares = dict[Hashable, float]
+EdgeShares = dict[tuple[Hashable, Hashable], float]
 
 MAX_LISTED = 6  # pairs of nodes with different labels that are named
 
@@ -55,25 +57,25 @@ class SimilarityExplanation:
         """Return the share of common neighbourhoods."""
         return float(self.pairs.sum())
 
-    def by_node(self) -> tuple[dict[Hashable, float], dict[Hashable, float]]:
+    def _sides(self) -> tuple[tuple[Graph, Array], tuple[Graph, Array]]:
+        """Return both graphs, each with the shares of its nodes."""
+        return (self.first, self.pairs.sum(1)), (self.second, self.pairs.sum(0))
+
+    def by_node(self) -> tuple[Shares, Shares]:
         """Return the share of every node of both graphs; each sums to `shared`."""
-        sides = ((self.first, self.pairs.sum(1)), (self.second, self.pairs.sum(0)))
         first, second = (
-            {name: float(value) for name, value in zip(graph.node_names, shares, strict=True)}
-            for graph, shares in sides
+            dict(zip(graph.node_names, shares.tolist(), strict=True))
+            for graph, shares in self._sides()
         )
         return first, second
 
-    def by_edge(
-        self,
-    ) -> tuple[dict[tuple[Hashable, Hashable], float], dict[tuple[Hashable, Hashable], float]]:
+    def by_edge(self) -> tuple[EdgeShares, EdgeShares]:
         """Return the share of every edge of both graphs.
 
         The share of a node is divided equally among its edges; nodes without edges keep theirs, so
         the edges of a graph without isolated nodes sum to `shared`.
         """
-        sides = ((self.first, self.pairs.sum(1)), (self.second, self.pairs.sum(0)))
-        first, second = (_by_edge(graph, shares) for graph, shares in sides)
+        first, second = (_by_edge(graph, shares) for graph, shares in self._sides())
         return first, second
 
     def summary(self) -> str:
@@ -87,15 +89,14 @@ class SimilarityExplanation:
 
     def _repr_html_(self) -> str:
         """Show a notebook both graphs, coloured by what their nodes share."""
-        sides = ((self.first, self.pairs.sum(1)), (self.second, self.pairs.sum(0)))
         drawings = [
             display.draw(graph, display.shade(shares), None, [f": {share:.4g}" for share in shares])
-            for graph, shares in sides
+            for graph, shares in self._sides()
         ]
         return display.page(repr(self), *drawings)
 
 
-def _by_edge(graph: Graph, shares: Array) -> dict[tuple[Hashable, Hashable], float]:
+def _by_edge(graph: Graph, shares: Array) -> EdgeShares:
     degrees = np.bincount(graph.edges.reshape(-1), minlength=graph.n_nodes)
     part = shares / np.maximum(degrees, 1)
     names = graph.node_names

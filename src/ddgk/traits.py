@@ -143,7 +143,7 @@ def _label_shares(graphs: Sequence[Graph], kind: str) -> tuple[list[str], Array]
     for own in counts:
         total.update(own)
     frequent = sorted(total, key=lambda label: (-total[label], label_key(label)))[:MAX_LABELS]
-    names = [f"share of {kind} label {visible(label, 24)}" for label in frequent]
+    names = [f'share of {kind}s labelled "{visible(label, 24)}"' for label in frequent]
     shares = np.zeros((len(graphs), len(frequent)))
     for row, own in enumerate(counts):
         size = sum(own.values())

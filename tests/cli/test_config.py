@@ -7,20 +7,20 @@ from ddgk.config import CHOICES, PRESETS, Config
 
 def test_every_field_is_documented_with_its_choices():
     found = documented()
-    assert [field.name for field in found] == [field.name for field in fields(Config)]
-    for field in found:
-        assert field.kind
-        assert field.text.endswith(".")
-        for word in CHOICES.get(field.name, ()):
-            assert f'"{word}"' in field.kind
+    assert list(found) == [field.name for field in fields(Config)]
+    for name, (kind, text) in found.items():
+        assert kind
+        assert text.endswith(".")
+        for word in CHOICES.get(name, ()):
+            assert f'"{word}"' in kind
 
 
 def test_all_fields_are_listed_with_their_values(run):
     said = run("config").stdout
-    for field in documented():
-        for text in values_of(field.name, PRESETS).values():
+    for name in documented():
+        for text in values_of(name, PRESETS).values():
             assert text in said
-        assert f"\n{field.name}=" in f"\n{said}"
+        assert f"\n{name}=" in f"\n{said}"
 
 
 def test_one_field(run):

@@ -1,5 +1,6 @@
 import ddgk
 from ddgk.cli import doctor
+from ddgk.compiling import PARTS
 
 
 def test_it_says_what_is_there_and_where(run, tmp_path):
@@ -18,11 +19,10 @@ def test_what_is_missing_comes_with_its_fix(monkeypatch):
     assert rows["plots"] == "matplotlib missing (figures); pip install 'ddgk[plots]'"
 
 
-def test_kernels_of_every_module_are_counted():
-    names = doctor._modules()
-    assert {"ddgk.symmetry", "ddgk.engine.local"} <= set(names)
-    assert doctor._kernels("ddgk.symmetry")
-    assert any(name.startswith("ddgk.alignment.") for name in names)
+def test_kernels_are_listed_with_their_folder():
+    rows = dict(doctor._compiled())
+    assert set(rows) == {*PARTS, "folder"}
+    assert {rows[name] for name in PARTS} <= {"stored", "compiled at their first use"}
 
 
 def test_hostile_text_of_the_environment_is_escaped(run, monkeypatch):

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from ddgk.cli.inputs import HELP, InputOptions, read_graph, read_graphs
+from ddgk.cli.inputs import HELP, InputOptions, read_each, read_graphs
 from ddgk.cli.options import CHOICES
 from ddgk.errors import DatasetError
 from ddgk.graphs import Policies, policies
@@ -16,6 +16,10 @@ def test_the_choices_are_those_of_the_policies():
 def test_policies_are_made_only_when_asked_for():
     assert InputOptions().policies is None
     assert InputOptions(weights="ignore").policies == Policies(weights="ignore")
+
+
+def read_graph(source):
+    return read_each([source])[source]
 
 
 @pytest.mark.usefixtures("rings", "molecules")
@@ -42,6 +46,26 @@ def test_which_graph_must_be_clear():
         read_graph("rings")
     with pytest.raises(DatasetError, match="rings has no graph 4; it holds 4, counted from 0"):
         read_graph("rings:4")
+
+
+@pytest.mark.usefixtures("rings")
+def test_a_file_is_read_once(monkeypatch):
+    from ddgk import io
+
+    read, seen = io.read, []
+    monkeypatch.setattr(
+        io, "read", lambda source, **how: seen.append(source) or read(source, **how)
+    )
+    found = read_each(["rings:0", "rings:2", "rings/ring-5.edges"])
+    assert [graph.n_nodes for graph in found.values()] == [4, 6, 5]
+    assert seen == ["rings", "rings/ring-5.edges"]
+
+
+def test_a_molecule_on_the_command_line(run, fails):
+    pytest.importorskip("rdkit", reason="molecules need rdkit (extra chem)")
+    assert read_graph("smiles:CCO").node_labels == ("C", "C", "O")
+    assert "isomorphic" in run("align", "smiles:CCO", "smiles:OCC").stdout
+    assert "not a valid SMILES" in fails("align", "smiles:C1C", "smiles:C")
 
 
 def test_a_threshold_is_enough():

@@ -1,16 +1,19 @@
 import os
+import sys
 
 import pytest
 import typer
 
-from ddgk import plots
+from ddgk import plots, tables
 from ddgk.alignment.aligning import LABELS
 from ddgk.attributes import UNSEEN
 from ddgk.cli import options
 from ddgk.cli.embed import N_FEATURES, N_SOURCES
+from ddgk.cli.options import TABLES, check_output
 from ddgk.config import PRESETS, Config
 from ddgk.embedding.checks import IF_BUSY
 from ddgk.engine import ENGINES
+from ddgk.errors import MissingExtraError
 from ddgk.estimator import DDGK
 from ddgk.explorer.coordinates import METHODS
 from ddgk.graphs import policies
@@ -27,6 +30,7 @@ def test_choices_are_those_of_the_library():
         "detail": tuple(word for word in plots.CHOICES["detail"] if word != "auto"),
         "projection": METHODS,
     } | policies.CHOICES
+    assert tuple(tables.TABLES) == TABLES
     for name, allowed in options.CHOICES.items():
         assert sorted(allowed) == sorted(library[name]), name
 
@@ -68,8 +72,7 @@ def test_every_field_can_be_set_to_its_own_value():
 
     for preset, config in PRESETS.items():
         given = [
-            f"{field.name}={values_of(field.name, {'default': config})['default']}"
-            for field in documented()
+            f"{name}={values_of(name, {'default': config})['default']}" for name in documented()
         ]
         assert options.configured(None, options.settings(given)) == config, preset
 
@@ -93,3 +96,27 @@ def test_jobs_are_all_cores_unless_said():
     assert 1 <= options._threads(-1) <= os.cpu_count()
     with pytest.raises(typer.BadParameter):
         options._threads(-2)
+
+
+def test_parquet_says_what_to_install(folder, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'ddgk\[parquet\]'"):
+        check_output(folder / "x.parquet", TABLES, force=False)
+
+
+def test_outputs_are_refused_before_the_work(folder, monkeypatch):
+    (folder / "x.csv").write_text("mine")
+    (folder / "folder.csv").mkdir()
+    with pytest.raises(FileExistsError, match="exists; choose another name, or pass --force"):
+        check_output(folder / "x.csv", TABLES, force=False)
+    check_output(folder / "x.csv", TABLES, force=True)
+    with pytest.raises(IsADirectoryError, match="is a folder"):
+        check_output(folder / "folder.csv", TABLES, force=True)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        check_output(folder / "none" / "x.csv", TABLES, force=False)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(PermissionError, match="cannot be written into the folder"):
+        check_output(folder / "y.csv", TABLES, force=False)
+    with pytest.raises(typer.BadParameter, match="must end in one of"):
+        check_output(folder / "x.xlsx", TABLES, force=False)
+    assert (folder / "x.csv").read_text() == "mine"

@@ -10,9 +10,10 @@ import pytest
 from ddgk.comparison import compare
 from ddgk.errors import ParameterError
 from ddgk.explorer import make_atlas, render_page
+from ddgk.explorer.atlas import drawing_values
 from ddgk.explorer.coordinates import project
-from ddgk.explorer.drawings import bond_orders, drawing_values
 from ddgk.graphs import Graph
+from ddgk.graphs.display import bond_orders
 
 
 @pytest.fixture(scope="module")

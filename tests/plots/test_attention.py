@@ -32,13 +32,12 @@ def test_lines_run_to_partners_and_are_as_wide_as_sure(matched, drawn):
     found.attention[0] = 0.1
     found.attention[0, unsure] = found.sureness[0] = 0.11
     figure = plots.alignment(found, layout="own")
-    for kind in ("attention", "open attention"):
-        (attention,) = drawn(figure, kind)
-        source = drawn(figure, "nodes")[1].get_offsets()
-        ends = np.array([segment[1] for segment in attention.get_segments()])
-        np.testing.assert_allclose(ends, source[found.pairs[:, 1]])
-        widths = attention.get_linewidths()
-        assert widths[0] < widths[1] / 2
+    (attention,) = drawn(figure, "attention")
+    source = drawn(figure, "nodes")[1].get_offsets()
+    ends = np.array([segment[1] for segment in attention.get_segments()])
+    np.testing.assert_allclose(ends, source[found.pairs[:, 1]])
+    widths = attention.get_linewidths()
+    assert widths[0] < widths[1] / 2
     assert legend_of(figure) >= {"match, sure", "unsure"}
 
 
@@ -59,15 +58,13 @@ def test_dotted_lines_run_to_where_else_a_node_attends(matched, drawn):
     assert "attends also" in legend_of(figure)
 
 
-def test_under_the_upper_sheet_lines_are_faint(matched, drawn):
+def test_lines_shine_through_the_upper_sheet(matched, drawn):
     figure = plots.alignment(matched(karate_club()))
-    (whole,), (seen,) = drawn(figure, "attention"), drawn(figure, "open attention")
-    sheet = figure.axes[0].patches[0].get_path()
-    for full, part in zip(whole.get_segments(), seen.get_segments(), strict=True):
-        np.testing.assert_allclose(full[1], part[1])
-        assert full[0][1] >= part[0][1] > full[1][1]
-        assert not sheet.contains_point(part[0] - [0, 0.01])
-    assert whole.get_colors()[0][3] < seen.get_colors()[0][3]
+    (lines,), (upper, lower) = drawn(figure, "attention"), figure.axes[0].patches
+    mine, theirs = drawn(figure, "edges")
+    order = [part.get_zorder() for part in (lower, theirs, lines, upper, mine)]
+    assert order == sorted(order)
+    assert 0 < upper.get_facecolor()[3] < 1
 
 
 def test_edges_that_are_not_kept_are_dashed(matched, drawn):
@@ -81,6 +78,13 @@ def test_edges_that_are_not_kept_are_dashed(matched, drawn):
         assert len(colours) == 2
     assert "edge not kept" in legend_of(figure)
     assert "edge not kept" not in legend_of(plots.alignment(matched(graph)))
+
+
+def test_bonds_are_as_wide_as_their_order(matched, drawn):
+    molecule = Graph(4, [(0, 1), (1, 2), (2, 3)], node_labels="CCCO", edge_labels="-#=")
+    edges = drawn(plots.alignment(matched(molecule)), "edges")[0]
+    single, triple, double = edges.get_linewidths()
+    assert single < double < triple
 
 
 def test_nodes_without_a_partner_are_rings(matched, drawn):
@@ -203,8 +207,8 @@ def test_without_labels_colours_are_communities_where_there_are_many_nodes(match
         theirs = source[groups.source_groups.codes == s]
         assert (mine == mine[0]).all()
         assert (theirs == mine[0]).all()
-    plain = plots.alignment(found, colours="plain")
-    assert len(np.unique(drawn(plain, "nodes")[0].get_facecolors(), axis=0)) == 1
+    few = plots.alignment(matched(barbell()))
+    assert len(np.unique(drawn(few, "nodes")[0].get_facecolors(), axis=0)) == 1
 
 
 def test_above_sixty_nodes_communities_are_drawn(matched, drawn):

@@ -36,8 +36,11 @@ def test_families_stand_together(drawn):
 def test_leaves_stand_at_their_rows(drawn):
     figure = plots.clusters([[0, 1, 9], [1, 0, 9], [9, 9, 0]], "abc")
     (branches,) = drawn(figure, "branches")
+    # scipy puts leaves at 5, 15, 25, ...
     leaves = sorted(y for line in branches.get_segments() for x, y in line if x == 0)
-    assert leaves == [0, 1, 2]
+    assert leaves == [5, 15, 25]
+    assert figure.axes[0].get_ylim() == (30, 0)
+    assert figure.axes[1].get_ylim() == (2.5, -0.5)
 
 
 def test_the_legend_leaves_title_and_scale_alone():

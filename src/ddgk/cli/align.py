@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ import typer
 
 from ddgk.cli import inputs, options
 from ddgk.cli.inputs import InputOptions, takes_graphs
-from ddgk.cli.outputs import check_output
+from ddgk.cli.options import check_output, option
 from ddgk.errors import DatasetError, shown
 
 if TYPE_CHECKING:
@@ -28,189 +27,267 @@ MOST_ORBITS = 8
 MOST_NAMES = 12
 MOST_ROWS = 200
 LONGEST = 60  # characters of a name
+MOST_PAIRS = 1_000_000
+SUMMARY = ("target", "source", "n_matched", "n_kept_edges", "edge_correctness",
+           "symmetric_edge_score", "is_isomorphism", "stopped_early")  # fmt: skip
 
 
-def write(path: Path, found: Alignment, groups: GroupAlignment | None, detail: str) -> None:
+@takes_graphs
+def align_command(
+    given: InputOptions,
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="A", help=f"The target: {inputs.ONE_GRAPH}"),
+    ] = None,
+    source: Annotated[str | None, typer.Argument(metavar="B", help="The source, likewise.")] = None,
+    out: Annotated[
+        list[Path] | None,
+        option(
+            "FILE",
+            f"A file to write: {', '.join(SUFFIXES)}. May be given several times.",
+            "-o",
+            "--out",
+        ),
+    ] = None,
+    pairs: Annotated[
+        Path | None,
+        option("FILE", "A .csv of pairs, a target and a source in each line, in place of A and B."),
+    ] = None,
+    labels: Annotated[
+        str,
+        options.choice(
+            "labels", "Different labels cost, exclude a pair, or do not count.", default="soft"
+        ),
+    ] = "soft",
+    max_seconds: Annotated[
+        float | None,
+        option("SECONDS", "Return the best so far after this time, per pair."),
+    ] = None,
+    connected: Annotated[
+        bool, option(None, "Keep only the largest connected common part.", "--connected")
+    ] = False,
+    groups: Annotated[
+        str | None,
+        options.choice(
+            "groups",
+            "Match groups of nodes too: communities found by Louvain's method, or nodes of one "
+            "label.",
+        ),
+    ] = None,
+    detail: Annotated[
+        str | None,
+        options.choice(
+            "detail",
+            "What a figure shows; without it nodes, and groups where there are more than 60.",
+        ),
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+    seed: options.Seed = 0,
+    jobs: options.Jobs = -1,
+) -> None:
+    """Match the nodes of A to those of B, and say how sure each match is.
+
+    \b
+    ddgk align a.gml b.gml -o match.csv -o match.svg
+    ddgk align MUTAG:3 MUTAG:7 --labels strict --connected
+    ddgk align --pairs pairs.csv -o all.json --jobs 4
+    """  # noqa: D301
+    files = out or []
+    for path in files:
+        check_output(path, SUFFIXES, force=force)
+    named = _named_pairs(target, source, pairs)
+    if any(path.suffix.lower() in FIGURES for path in files):
+        if pairs is not None:
+            raise typer.BadParameter(
+                "a figure shows one pair; with --pairs give .csv or .json files"
+            )
+        # A missing library should be said before the work, not after it.
+        from ddgk.plots.canvas import style
+
+        style()
+    from ddgk.alignment import AlignmentOptions, align, align_many
+    from ddgk.tables import print_parts
+
+    graphs = inputs.read_each(sum(named, ()), **given.keywords(), quiet=quiet)
+    chosen: dict[str, Any] = {
+        "labels": labels,
+        "max_seconds": max_seconds,
+        "random_state": seed,
+        "options": AlignmentOptions(connected=connected),
+        "policies": given.policies,
+    }
+    if pairs is not None:
+        every = align_many(((graphs[a], graphs[b]) for a, b in named), n_jobs=jobs, **chosen)
+        report = _report_many(named, every)
+        for path in files:
+            _write_many(path, named, every)
+    else:
+        pair = graphs[named[0][0]], graphs[named[0][1]]
+        parts = None if groups is None else inputs.read_groups(groups, *pair)
+        found = align(*pair, groups=parts, n_jobs=jobs, verbose=not quiet, **chosen)
+        coarse = None if parts is None else found.coarsen(*parts)
+        report = _report(found, coarse)
+        for path in files:
+            _write(path, found, coarse, detail or "auto")
+    if not quiet:
+        print_parts(*report, *(f"wrote {shown(str(path))}" for path in files))
+
+
+def _named_pairs(
+    target: str | None, source: str | None, pairs: Path | None
+) -> list[tuple[str, str]]:
+    """Return the pairs that are asked for, by the names of their graphs."""
+    if pairs is None:
+        if target is None or source is None:
+            raise typer.BadParameter("give two graphs, A and B, or --pairs FILE.csv")
+        return [(target, source)]
+    if target is not None:
+        raise typer.BadParameter("give either A and B or --pairs, not both")
+    try:
+        with pairs.open(newline="", encoding="utf-8") as lines:
+            rows = [row for row in csv.reader(lines) if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise DatasetError(f"{pairs} cannot be read as .csv: {error}") from None
+    if rows and [cell.strip().lower() for cell in rows[0]] == ["target", "source"]:
+        rows = rows[1:]
+    if not 0 < len(rows) <= MOST_PAIRS:
+        raise DatasetError(f"{pairs} has {len(rows)} pairs; it needs 1 to {MOST_PAIRS:,}")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != 2:
+            raise DatasetError(f"{pairs}, pair {number}: {len(row)} cells; give target,source")
+    return [(row[0].strip(), row[1].strip()) for row in rows]
+
+
+def _write(path: Path, found: Alignment, groups: GroupAlignment | None, detail: str) -> None:
     """Write everything, the pairs, or a figure, as the ending of the name says."""
-    from ddgk.store import write_atomically
-
-    suffix = path.suffix.lower()
-    if suffix in FIGURES:
+    if path.suffix.lower() in FIGURES:
         from ddgk import plots
 
         many = max(found.target.n_nodes, found.source.n_nodes) > plots.MOST_NODES
         by_groups = groups is not None and (detail == "groups" or (detail == "auto" and many))
         plots.alignment(groups if groups and by_groups else found, detail=detail, path=path)
-    elif suffix == ".json":
-        whole = found.as_json()
-        if groups is not None:
-            whole["groups"] = groups.as_json()
-        write_atomically(path, json.dumps(whole, indent=1).encode() + b"\n")
+    elif path.suffix.lower() == ".json":
+        more = {} if groups is None else {"groups": groups.as_json()}
+        _write_content(path, found.as_json() | more)
     else:
-        from ddgk.plain import csv_bytes
-
-        write_atomically(path, csv_bytes(_rows(found, groups)))
+        _write_content(path, _pair_rows(found, groups))
 
 
-def show_one(found: Alignment, groups: GroupAlignment | None, files: list[Path]) -> None:
-    """Print the matching as a table, then what it is worth."""
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False)
-    console.print(_title(found), style="bold", soft_wrap=True)
-    console.print(_table(found))
-    if groups is not None:
-        console.print(_group_table(groups))
-    for line in [*_verdict(found), *_ties(found.orbits)]:
-        console.print(line, soft_wrap=True)
-    if groups is not None:
-        console.print(
-            f"groups: {groups.share_within:.0%} of the attention stays within matched groups",
-            soft_wrap=True,
-        )
-    for path in files:
-        console.print(f"wrote {shown(str(path))}", soft_wrap=True)
-
-
-SUMMARY = (
-    "target",
-    "source",
-    "n_matched",
-    "n_kept_edges",
-    "edge_correctness",
-    "symmetric_edge_score",
-    "is_isomorphism",
-    "stopped_early",
-)
-
-
-def write_many(path: Path, named: list[tuple[str, str]], every: list[Alignment]) -> None:
+def _write_many(path: Path, named: list[tuple[str, str]], every: list[Alignment]) -> None:
     """Write a row for every pair, or everything about every pair as JSON."""
+    if path.suffix.lower() == ".json":
+        both = zip(named, every, strict=True)
+        _write_content(path, [own.as_json() | {"target": a, "source": b} for (a, b), own in both])
+    else:
+        _write_content(path, [SUMMARY, *_summaries(named, every)])
+
+
+def _write_content(path: Path, content: Any) -> None:
+    """Write rows as .csv, or values as .json."""
+    from ddgk.plain import csv_bytes
     from ddgk.store import write_atomically
 
-    if path.suffix.lower() == ".json":
-        whole = [
-            {**found.as_json(), "target": a, "source": b}
-            for (a, b), found in zip(named, every, strict=True)
-        ]
-        write_atomically(path, json.dumps(whole).encode() + b"\n")
-    else:
-        from ddgk.plain import csv_bytes
-
-        write_atomically(path, csv_bytes([SUMMARY, *_summaries(named, every)]))
+    as_json = path.suffix.lower() == ".json"
+    write_atomically(path, json.dumps(content).encode() + b"\n" if as_json else csv_bytes(content))
 
 
-def show_many(named: list[tuple[str, str]], every: list[Alignment], files: list[Path]) -> None:
-    """Print a row for every pair."""
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, markup=False)
-    table = Table()
-    for heading in ("target", "source", "matched", "kept edges", "EC", "S3", "isomorphic"):
-        table.add_column(heading)
-    for row in _summaries(named[:MOST_ROWS], every[:MOST_ROWS]):
-        cells = (*row[:4], f"{row[4]:.2f}", f"{row[5]:.2f}", "yes" if row[6] else "no")
-        table.add_row(*map(_text, cells))
-    if len(every) > MOST_ROWS:
-        table.caption = f"and {len(every) - MOST_ROWS} more (all are in .csv and .json)"
-    console.print(table)
-    for path in files:
-        console.print(f"wrote {shown(str(path))}", soft_wrap=True)
+def _pair_rows(found: Alignment, groups: GroupAlignment | None) -> list[tuple[Any, ...]]:
+    """Return a heading, and a row for every pair."""
+    heading = ["target", "source", "confidence"]
+    columns = [[*found.matching], [*found.matching.values()], [*found.confidence.values()]]
+    if groups is not None:
+        heading += ["target_group", "source_group"]
+        for own, nodes in zip(
+            (groups.target_groups, groups.source_groups), found.pairs.T, strict=True
+        ):
+            columns.append([own.names[code] for code in own.codes[nodes].tolist()])
+    return [tuple(heading), *zip(*columns, strict=True)]
 
 
 def _summaries(named: list[tuple[str, str]], every: list[Alignment]) -> list[tuple[Any, ...]]:
     return [
-        (
-            *names,
-            len(found.pairs),
-            found.n_kept_edges,
-            found.edge_correctness,
-            found.symmetric_edge_score,
-            found.is_isomorphism,
-            found.stopped_early,
-        )
+        (*names, len(found.pairs), *(getattr(found, field) for field in SUMMARY[3:]))
         for names, found in zip(named, every, strict=True)
     ]
 
 
-def _text(value: object) -> str:
-    """Return a name or label from a file as it is safe to print."""
-    return shown(str(value), LONGEST)
+def _report_many(named: list[tuple[str, str]], every: list[Alignment]) -> list[Any]:
+    """Return a row for every pair."""
+    from ddgk.tables import text_table
 
-
-def _rows(found: Alignment, groups: GroupAlignment | None) -> list[tuple[Any, ...]]:
-    """Return a heading, and a row for every pair."""
-    sure = found.confidence
-    heading: tuple[Any, ...] = ("target", "source", "confidence")
-    rows: list[tuple[Any, ...]] = [(t, s, sure[t]) for t, s in found.matching.items()]
-    if groups is None:
-        return [heading, *rows]
-    mine, theirs = groups.target_groups, groups.source_groups
-    parts = [
-        (mine.names[mine.codes[t]], theirs.names[theirs.codes[s]]) for t, s in found.pairs.tolist()
+    headings = ("target", "source", "matched", "kept edges", "EC", "S3", "isomorphic")
+    rows = [
+        (_text(a), _text(b), matched, kept, f"{ec:.2f}", f"{s3:.2f}", "yes" if same else "no")
+        for a, b, matched, kept, ec, s3, same, _ in _summaries(named[:MOST_ROWS], every[:MOST_ROWS])
     ]
-    return [
-        (*heading, "target_group", "source_group"),
-        *((*row, *own) for row, own in zip(rows, parts, strict=True)),
-    ]
+    return [text_table(headings, rows, right=headings[2:6], caption=_hidden(len(every)))]
 
 
-def _table(found: Alignment) -> Any:
-    from rich.table import Table
+def _report(found: Alignment, groups: GroupAlignment | None) -> list[Any]:
+    """Return the matching as a table, then what it is worth."""
+    sizes = [f"{own.n_nodes} nodes, {own.n_edges} edges" for own in (found.target, found.source)]
+    parts = [f"target ({sizes[0]}) onto source ({sizes[1]})", _pair_table(found)]
+    if groups is not None:
+        parts.append(_group_table(groups))
+    parts += [*_verdict(found), *_ties(found.orbits)]
+    if groups is not None:
+        parts.append(
+            f"groups: {groups.share_within:.0%} of the attention stays within matched groups"
+        )
+    return parts
+
+
+def _pair_table(found: Alignment) -> Any:
+    from ddgk.tables import text_table
 
     def labels(graph: Graph) -> dict[object, str]:
         return dict(zip(graph.node_names, map(_text, graph.node_labels or ()), strict=False))
 
     mine, theirs = labels(found.target), labels(found.source)
     labelled = bool(mine and theirs)
-    table = Table()
-    table.add_column(_text(found.target.name or "target"))
-    table.add_column(_text(found.source.name or "source"))
-    table.add_column("confidence", justify="right")
-    if labelled:
-        table.add_column("labels")
-    sure = found.confidence
+    headings = [_text(found.target.name or "target"), _text(found.source.name or "source")]
+    headings += ["confidence", "labels"][: 1 + labelled]
+    matching, sure, alone = found.matching, found.confidence, found.unmatched_target
     rows = [
-        (_text(t), _text(s), f"{sure[t]:.2f}", *([f"{mine[t]} {theirs[s]}"] if labelled else []))
-        for t, s in islice(found.matching.items(), MOST_ROWS)
+        (_text(t), _text(matching[t]), f"{sure[t]:.2f}",
+         f"{mine[t]} {theirs[matching[t]]}" if labelled else "")[: len(headings)]
+        for t in list(matching)[:MOST_ROWS]
+    ]  # fmt: skip
+    rows += [
+        (_text(t), "-", "-", mine[t] if labelled else "")[: len(headings)]
+        for t in alone[: MOST_ROWS - len(rows)]
     ]
-    alone = found.unmatched_target
-    rows += [(_text(t), "-", "-", *([mine[t]] if labelled else [])) for t in alone[:MOST_ROWS]]
-    for row in rows[:MOST_ROWS]:
-        table.add_row(*row)
-    hidden = len(found.pairs) + len(alone) - min(len(rows), MOST_ROWS)
-    if hidden:
-        table.caption = f"and {hidden} more (all are in .csv and .json)"
-    return table
+    caption = _hidden(len(matching) + len(alone))
+    return text_table(headings, rows, right=("confidence",), caption=caption)
 
 
 def _group_table(groups: GroupAlignment) -> Any:
-    from rich.table import Table
+    from ddgk.tables import text_table
 
-    table = Table()
-    for heading in ("target group", "source group", "nodes"):
-        table.add_column(heading)
-    table.add_column("share of attention", justify="right")
     mine, theirs = groups.target_groups, groups.source_groups
     partners = dict(groups.pairs.tolist())
+    rows = []
     for t, name in enumerate(mine.names):
         s = partners.get(t)
         if s is None:
-            table.add_row(_text(name), "-", str(mine.sizes[t]), "-")
+            rows.append((_text(name), "-", str(mine.sizes[t]), "-"))
         else:
             sizes = f"{mine.sizes[t]} and {theirs.sizes[s]}"
-            table.add_row(
-                _text(name), _text(theirs.names[s]), sizes, f"{groups.attention[t, s]:.2f}"
-            )
-    return table
+            share = f"{groups.attention[t, s]:.2f}"
+            rows.append((_text(name), _text(theirs.names[s]), sizes, share))
+    headings = ("target group", "source group", "nodes", "share of attention")
+    return text_table(headings, rows, right=("share of attention",))
 
 
-def _title(found: Alignment) -> str:
-    sizes = [
-        f"{graph.n_nodes} nodes, {graph.n_edges} edges" for graph in (found.target, found.source)
-    ]
-    return f"target ({sizes[0]}) onto source ({sizes[1]})"
+def _hidden(n_rows: int) -> str | None:
+    more = n_rows - MOST_ROWS
+    return f"and {more} more (all are in .csv and .json)" if more > 0 else None
+
+
+def _text(value: object) -> str:
+    """Return a name or label from a file as it is safe to print."""
+    return shown(str(value), LONGEST)
 
 
 def _verdict(found: Alignment) -> list[str]:
@@ -253,141 +330,3 @@ def _ties(orbits: tuple[Orbit, ...]) -> list[str]:
     if len(orbits) > MOST_ORBITS:
         lines.append(f"and {len(orbits) - MOST_ORBITS} more ties (all are in .json)")
     return lines
-
-
-MOST_PAIRS = 1_000_000
-
-
-@takes_graphs
-def align_command(
-    given: InputOptions,
-    target: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="A", help="The target: a file with one graph, or one of many, as in MUTAG:3."
-        ),
-    ] = None,
-    source: Annotated[str | None, typer.Argument(metavar="B", help="The source, likewise.")] = None,
-    out: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help=f"A file to write: {', '.join(SUFFIXES)}. May be given several times.",
-            show_default=False,
-        ),
-    ] = None,
-    pairs: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="A .csv of pairs, a target and a source in each line, in place of A and B.",
-        ),
-    ] = None,
-    labels: Annotated[
-        str,
-        options.choice(
-            "labels", "Different labels cost, exclude a pair, or do not count.", default="soft"
-        ),
-    ] = "soft",
-    max_seconds: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="Return the best so far after this time, per pair."),
-    ] = None,
-    connected: Annotated[
-        bool, typer.Option("--connected", help="Keep only the largest connected common part.")
-    ] = False,
-    groups: Annotated[
-        str | None,
-        options.choice(
-            "groups",
-            "Match groups of nodes too: communities found by Louvain's method, or nodes of one "
-            "label.",
-        ),
-    ] = None,
-    detail: Annotated[
-        str | None,
-        options.choice(
-            "detail",
-            "What a figure shows; without it nodes, and groups where there are more than 60.",
-        ),
-    ] = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-    seed: options.Seed = 0,
-    jobs: options.Jobs = -1,
-) -> None:
-    """Match the nodes of A to those of B, and say how sure each match is.
-
-    \b
-    ddgk align a.gml b.gml -o match.csv -o match.svg
-    ddgk align MUTAG:3 MUTAG:7 --labels strict --connected
-    ddgk align --pairs pairs.csv -o all.json --jobs 4
-    """  # noqa: D301
-    files = out or []
-    for path in files:
-        check_output(path, SUFFIXES, force=force)
-    how = given.keywords()
-    named = _named_pairs(target, source, pairs)
-    if any(path.suffix.lower() in FIGURES for path in files):
-        if pairs is not None:
-            raise typer.BadParameter(
-                "a figure shows one pair; with --pairs give .csv or .json files"
-            )
-        # A missing library should be said before the work, not after it.
-        from ddgk.plots.canvas import style
-
-        style()
-    from ddgk.alignment import AlignmentOptions, align, align_many
-
-    graphs = {
-        name: inputs.read_graph(name, **how, quiet=quiet) for name in dict.fromkeys(sum(named, ()))
-    }
-    chosen: dict[str, Any] = {
-        "labels": labels,
-        "max_seconds": max_seconds,
-        "random_state": seed,
-        "options": AlignmentOptions(connected=connected),
-        "policies": given.policies,
-    }
-    if pairs is not None:
-        every = align_many(((graphs[a], graphs[b]) for a, b in named), n_jobs=jobs, **chosen)
-        for path in files:
-            write_many(path, named, every)
-        if not quiet:
-            show_many(named, every, files)
-        return
-    pair = graphs[named[0][0]], graphs[named[0][1]]
-    parts = None if groups is None else inputs.read_groups(groups, *pair)
-    found = align(*pair, groups=parts, n_jobs=jobs, verbose=not quiet, **chosen)
-    coarse = None if parts is None else found.coarsen(*parts)
-    for path in files:
-        write(path, found, coarse, detail or "auto")
-    if not quiet:
-        show_one(found, coarse, files)
-
-
-def _named_pairs(
-    target: str | None, source: str | None, pairs: Path | None
-) -> list[tuple[str, str]]:
-    """Return the pairs that are asked for, by the names of their graphs."""
-    if pairs is None:
-        if target is None or source is None:
-            raise typer.BadParameter("give two graphs, A and B, or --pairs FILE.csv")
-        return [(target, source)]
-    if target is not None:
-        raise typer.BadParameter("give either A and B or --pairs, not both")
-    try:
-        with pairs.open(newline="", encoding="utf-8") as lines:
-            rows = [row for row in csv.reader(lines) if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise DatasetError(f"{pairs} cannot be read as .csv: {error}") from None
-    if rows and [cell.strip().lower() for cell in rows[0]] == ["target", "source"]:
-        rows = rows[1:]
-    if not 0 < len(rows) <= MOST_PAIRS:
-        raise DatasetError(f"{pairs} has {len(rows)} pairs; it needs 1 to {MOST_PAIRS:,}")
-    for number, row in enumerate(rows, start=1):
-        if len(row) != 2:
-            raise DatasetError(f"{pairs}, pair {number}: {len(row)} cells; give target,source")
-    return [(row[0].strip(), row[1].strip()) for row in rows]

@@ -21,6 +21,8 @@ FAILED = 1
 MISUSED = 2
 INTERRUPTED = 130
 
+# Commands come in this order, those of a group as they are declared.
+ORDER = ("embed", "compare", "search", "align", "explore", "datasets", "demo", "status")
 # What messages call parameters, and what they are called on the command line.
 OPTIONS = {
     "engine": "--engine {}",
@@ -91,9 +93,7 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write a section for every group of parameters."""
-        for title, rows in sections(self.get_params(ctx)).items():
-            with formatter.section(title):
-                formatter.write_dl(rows, col_max=26)
+        write_parameters(self, ctx, formatter)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002
         """Return what follows the name of the command in its usage."""
@@ -104,6 +104,10 @@ class Command(TyperCommand):
 
 class Commands(TyperGroup):
     """A group of commands whose errors end in a line that says what to do."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        """Return the names of the commands, those that are used most first."""
+        return sorted(self.commands, key=lambda name: (*ORDER, name).index(name))
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
         """Read the words of the command line."""
@@ -122,9 +126,7 @@ class Commands(TyperGroup):
         ]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
-        for title, rows in sections(self.get_params(ctx)).items():
-            with formatter.section(title):
-                formatter.write_dl(rows, col_max=26)
+        write_parameters(self, ctx, formatter)
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was named."""
@@ -145,6 +147,13 @@ class Commands(TyperGroup):
 def elapsed(ctx: Any) -> float:
     """Return the seconds since the command started, with what it imported."""
     return perf_counter() - float(ctx.find_root().obj[BEGAN])
+
+
+def write_parameters(command: Any, ctx: Any, formatter: Any) -> None:
+    """Write the parameters of a command, group by group."""
+    for title, rows in sections(command.get_params(ctx)).items():
+        with formatter.section(title):
+            formatter.write_dl(rows, col_max=26)
 
 
 def sections(parameters: list[Any]) -> dict[str, list[tuple[str, str]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,9 @@ from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
 from ddgk.errors import shown
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from ddgk.estimator import DDGK
     from ddgk.graphs import Graph
 
@@ -53,7 +57,7 @@ def compare_command(
     found = compare_graphs(
         dataset.graphs,
         model=fitted,
-        classes=None if dataset.classes is None else dataset.classes.tolist(),
+        classes=listed(dataset.classes),
         n_neighbors=neighbors,
         n_clusters="auto" if clusters is None else clusters,
         random_state=seed,
@@ -62,27 +66,30 @@ def compare_command(
     written = [] if out is None else found.to_files(out)
     if quiet:
         return
-    from rich.console import Console
+    from ddgk.tables import print_parts
 
-    console = Console(highlight=False, markup=False)
-    console.print(found)
+    print_parts(found)
     if out is not None:
-        names = ", ".join(sorted(path.name for path in written))
-        console.print(f"wrote {shown(str(out))}: {names}", soft_wrap=True)
-    console.print(f"in {elapsed(ctx):.1f} s")
+        print_parts(f"wrote {shown(str(out))}: {', '.join(sorted(path.name for path in written))}")
+        if find_spec("matplotlib") is None:
+            print_parts("no figure: figures need matplotlib: pip install 'ddgk[plots]'")
+    print_parts(f"in {elapsed(ctx):.1f} s")
 
 
 def fitted_model(
     path: Path | None, graphs: list[Graph], *, seed: int, jobs: int, quiet: bool
 ) -> DDGK:
     """Read a saved model, or fit one to the graphs."""
-    from ddgk.cli.embed import load_estimator
-    from ddgk.comparison import default_model
+    from ddgk.estimator import DDGK
 
     if path is not None:
-        return load_estimator(path, n_jobs=jobs, verbose=not quiet)
-    model: DDGK = default_model(seed, jobs).set_params(verbose=not quiet)
-    return model.fit(graphs)
+        return DDGK.load(path).set_params(n_jobs=jobs, verbose=not quiet)
+    return DDGK(random_state=seed, n_jobs=jobs, verbose=not quiet).fit(graphs)
+
+
+def listed(classes: NDArray[np.int64] | None) -> list[int] | None:
+    """Return classes as plain numbers."""
+    return None if classes is None else classes.tolist()
 
 
 def _check_folder(folder: Path, *, force: bool) -> None:

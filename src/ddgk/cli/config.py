@@ -6,7 +6,6 @@ import inspect
 import json
 import re
 import textwrap
-from dataclasses import dataclass
 from difflib import get_close_matches
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,25 +18,7 @@ from ddgk.errors import shown
 if TYPE_CHECKING:
     from ddgk.config import Config
 
-WIDEST = 100
-
-
-@dataclass(frozen=True)
-class Field:
-    """A field of the configuration, as its documentation says.
-
-    Parameters
-    ----------
-    name : str
-    kind : str
-        Its type or choices.
-    text : str
-        What it does.
-    """
-
-    name: str
-    kind: str
-    text: str
+WIDEST, INDENT = 100, " " * 4
 
 
 def config(
@@ -59,7 +40,7 @@ def config(
     """  # noqa: D301
     from ddgk.config import PRESETS
 
-    known = {field.name: field for field in documented()}
+    known = documented()
     for name in names or ():
         if name not in known:
             near = get_close_matches(name, known, n=1)
@@ -71,21 +52,21 @@ def config(
         typer.echo(json.dumps({name: values[name] for name in chosen}, indent=1))
         return
     width = min(get_terminal_size().columns, WIDEST)
-    typer.echo("\n\n".join(_shown(known[name], PRESETS, width) for name in chosen))
+    typer.echo("\n\n".join(_explained(name, known[name], PRESETS, width) for name in chosen))
 
 
-def documented() -> list[Field]:
-    """Return the fields of `ddgk.Config` in order, as its docstring explains them."""
+def documented() -> dict[str, tuple[str, str]]:
+    """Return type and meaning of the fields of `ddgk.Config`, as its docstring says."""
     from ddgk.config import Config
 
     text = inspect.getdoc(Config) or ""
     found = re.search(r"^Parameters\n-+\n(.*?)(?=\n\n\w+\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
     entries = re.split(r"^(?=\S)", found[1] if found else "", flags=re.MULTILINE)
-    fields = []
+    fields = {}
     for entry in filter(None, entries):
         heading, _, body = entry.partition("\n")
         name, _, kind = heading.partition(" : ")
-        fields.append(Field(name.strip(), kind.strip(), " ".join(body.split())))
+        fields[name.strip()] = (kind.strip(), " ".join(body.split()))
     return fields
 
 
@@ -112,13 +93,10 @@ def _as_word(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value).replace("null", "none")
 
 
-def _shown(field: Field, presets: dict[str, Config], width: int) -> str:
-    values = values_of(field.name, presets)
-    others = "; ".join(
-        f"{preset}: {text}" for preset, text in values.items() if preset != "default"
-    )
-    heading = f"{field.name}={values['default']}" + (f"  ({others})" if others else "")
-    body = textwrap.fill(
-        f"{field.kind}. {field.text}", width, initial_indent="    ", subsequent_indent="    "
-    )
+def _explained(name: str, about: tuple[str, str], presets: dict[str, Config], width: int) -> str:
+    values = values_of(name, presets)
+    default = values.pop("default")
+    others = "; ".join(f"{preset}: {value}" for preset, value in values.items())
+    heading = f"{name}={default}" + (f"  ({others})" if others else "")
+    body = textwrap.fill(". ".join(about), width, initial_indent=INDENT, subsequent_indent=INDENT)
     return f"{heading}\n{body}"

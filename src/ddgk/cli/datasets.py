@@ -26,19 +26,15 @@ def list_all() -> None:
     \b
     ddgk datasets list
     """  # noqa: D301
-    from rich.console import Console
-    from rich.table import Table
-
     from ddgk.io import list_datasets
+    from ddgk.tables import print_parts, text_table
 
-    table = Table()
-    for title in ("name", "graphs", "here", "what"):
-        table.add_column(title, justify="right" if title == "graphs" else "left")
-    for row in list_datasets():
-        here = "built in" if row.built_in else "no" if row.path is None else "yes"
-        count = "?" if row.n_graphs is None else str(row.n_graphs)
-        table.add_row(row.name, count, here, row.what)
-    Console(highlight=False, markup=False).print(table)
+    rows = [
+        (row.name, "?" if row.n_graphs is None else row.n_graphs,
+         "built in" if row.built_in else "no" if row.path is None else "yes", row.what)
+        for row in list_datasets()
+    ]  # fmt: skip
+    print_parts(text_table(("name", "graphs", "here", "what"), rows, right=("graphs",)))
 
 
 @datasets.command("get", cls=Command)
@@ -79,20 +75,12 @@ def show(
     ddgk datasets show "runs/*.gml" --self-loops drop
     ddgk datasets show molecules.csv --smiles structure
     """  # noqa: D301
-    from rich.console import Console
-    from rich.table import Table
-
     from ddgk.io import DATASETS, NETWORKS
+    from ddgk.tables import print_parts, text_table
 
     summary = read_graphs(name, **given.keywords()).summary()
     known = DATASETS.get(name) or NETWORKS.get(name)
-    table = Table(
-        title=shown(summary.name), title_justify="left", title_style="bold", show_header=False
-    )
-    if known is not None:
-        table.add_row("what", known.what)
-    for row in summary.rows():
-        table.add_row(*row)
-    if known is not None:
-        table.add_row("from", known.citation)
-    Console(highlight=False, markup=False).print(table)
+    before = [] if known is None else [("what", known.what)]
+    after = [] if known is None else [("from", known.citation)]
+    rows = [*before, *summary.rows(), *after]
+    print_parts(text_table(("", ""), rows, title=shown(summary.name)))

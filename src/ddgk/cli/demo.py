@@ -173,28 +173,23 @@ def draw_figures(pairs: dict[str, Alignment], found: Comparison, folder: Path) -
 
 
 def _neighbor_table(found: Comparison) -> Any:
-    from rich.table import Table
+    from ddgk.tables import text_table
 
-    table = Table("graph", "nearest, with distance")
+    rows = []
     for place in range(0, len(found.names), len(SIZES)):
         near = ", ".join(f"{name} {apart:.3f}" for name, apart in found.nearest(place))
-        table.add_row(found.names[place], near)
-    return table
+        rows.append((found.names[place], near))
+    return text_table(("graph", "nearest, with distance"), rows)
 
 
 def _alignment_table(pairs: dict[str, Alignment]) -> Any:
-    from rich.table import Table
+    from ddgk.tables import text_table
 
-    table = Table()
-    table.add_column("pair")
-    for title in ("edges kept", "nodes in ties", "matched with their own copy"):
-        table.add_column(title, justify="right")
+    rows = []
     for name, found in pairs.items():
         itself = sum(node == partner for node, partner in found.matching.items())
-        table.add_row(
-            name,
-            f"{found.n_kept_edges} of {found.target.n_edges}",
-            str(sum(len(orbit.nodes) for orbit in found.orbits)),
-            f"{itself} of {found.target.n_nodes}",
-        )
-    return table
+        kept = f"{found.n_kept_edges} of {found.target.n_edges}"
+        ties = sum(len(orbit.nodes) for orbit in found.orbits)
+        rows.append((name, kept, ties, f"{itself} of {found.target.n_nodes}"))
+    headings = ("pair", "edges kept", "nodes in ties", "matched with their own copy")
+    return text_table(headings, rows, right=headings[1:])

@@ -13,6 +13,7 @@ from typing import Any
 
 import typer
 
+from ddgk.cli.options import usable_cores
 from ddgk.errors import shown
 
 # What each extra of the package is for.
@@ -26,7 +27,6 @@ EXTRAS = {
     "cluster": (("distributed",), "runs on a Dask cluster"),
     "cloud": (("fsspec",), "runs in a bucket"),
 }
-KERNEL = re.compile(r"^@(compiled|lean|numba\.njit)\b", re.MULTILINE)
 VARIABLES = ("DDGK_DATA", "DDGK_CACHE", "DDGK_MIRROR", "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")
 
 
@@ -53,13 +53,11 @@ def doctor() -> None:
 def _program() -> list[tuple[str, str]]:
     import ddgk
 
-    usable = getattr(os, "sched_getaffinity", None)
-    cores = len(usable(0)) if usable else os.cpu_count()
     return [
         ("ddgk", f"{ddgk.__version__} in {Path(ddgk.__file__).parent}"),
         ("python", f"{platform.python_version()} ({sys.executable})"),
         ("system", f"{platform.system()} {platform.release()}, {platform.machine()}"),
-        ("cores", str(cores)),
+        ("cores", str(usable_cores())),
     ]
 
 
@@ -91,38 +89,15 @@ def _version(package: str) -> str | None:
 
 
 def _compiled() -> list[tuple[str, str]]:
-    """Return how many kernels are on disk, by module; the others compile at their first use."""
-    from ddgk.compiling import is_stored
+    """Return which groups of kernels are on disk; the others compile at their first use."""
+    from ddgk.compiling import PARTS, is_stored
 
     rows, folders = [], set()
-    for name in _modules():
-        kernels = _kernels(name)
-        stored = [kernel for kernel in kernels if is_stored(kernel)]
-        folders |= {str(kernel.stats.cache_path) for kernel in kernels}
-        if kernels:
-            rows.append((name, f"{len(stored)} of {len(kernels)} stored"))
+    for name, part in PARTS.items():
+        kernel: Any = getattr(import_module(part.module), part.kernel)
+        rows.append((name, "stored" if is_stored(kernel) else "compiled at their first use"))
+        folders.add(str(kernel.stats.cache_path))
     return [*rows, *(("folder", folder) for folder in sorted(folders))]
-
-
-def _modules() -> list[str]:
-    """Return the names of the modules that have kernels, without importing any."""
-    import ddgk
-
-    root = Path(ddgk.__file__).parent
-    found = [path for path in sorted(root.rglob("*.py")) if KERNEL.search(path.read_text("utf-8"))]
-    return [".".join(("ddgk", *path.relative_to(root).with_suffix("").parts)) for path in found]
-
-
-def _kernels(name: str) -> list[Any]:
-    """Return the kernels of a module that Numba keeps on disk."""
-    found = vars(import_module(name)).values()
-    return [kernel for kernel in found if _is_cached(kernel, name)]
-
-
-def _is_cached(kernel: Any, module: str) -> bool:
-    """Return whether something is a kernel of a module that Numba keeps on disk."""
-    cached = getattr(getattr(kernel, "_cache", None), "cache_path", None)
-    return cached is not None and getattr(kernel, "__module__", "") == module
 
 
 def _data() -> list[tuple[str, str]]:

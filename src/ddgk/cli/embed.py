@@ -15,8 +15,7 @@ import typer
 from ddgk.cli import options
 from ddgk.cli.commands import elapsed
 from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
-from ddgk.cli.options import LONG, MODEL, RUNNING, choice, option
-from ddgk.cli.outputs import TABLES, Table, check_output, write_table
+from ddgk.cli.options import LONG, MODEL, RUNNING, TABLES, check_output, choice, option
 from ddgk.errors import shown
 
 if TYPE_CHECKING:
@@ -105,15 +104,6 @@ def embed(
             panel=RUNNING,
         ),
     ] = None,
-    formulas: Annotated[
-        bool,
-        option(
-            None,
-            "In .csv, keep names that a spreadsheet would compute (=1+1) as they are.",
-            "--formulas",
-            panel=RUNNING,
-        ),
-    ] = False,
     run: Annotated[
         str | None,
         option(
@@ -178,9 +168,12 @@ def embed(
         estimator = _new_estimator(sources, features, preset, settings, seed, execution)
     else:
         _refuse_with_model(ctx, save_model)
-        estimator = load_estimator(saved, **execution)
+        from ddgk.estimator import DDGK
+
+        estimator = DDGK.load(saved).set_params(**execution)
 
     from ddgk.embedding.workers import connected
+    from ddgk.tables import Table, write_table
 
     with resumable(run), connected(cluster) as client:
         found = read_graphs(graphs, **given.keywords(), quiet=quiet)
@@ -196,7 +189,7 @@ def embed(
     columns = [str(name) for name in estimator.get_feature_names_out()]
     if out is not None:
         table = Table(values, names, columns, found.classes)
-        write_table(out, table, force=force or run is None, formulas=formulas)
+        write_table(out, table, force=force or run is None)
     if save_model is not None:
         # The file is the same, however the rows were computed.
         estimator.set_params(n_jobs=None, verbose=False, max_memory=None).save(save_model)
@@ -206,13 +199,6 @@ def embed(
             f"{shown(str(run if out is None else out))}: {len(names):,} graphs x "
             f"{len(columns):,} columns{kept}, in {elapsed(ctx):.1f} s"
         )
-
-
-def load_estimator(path: Path | str, **execution: Any) -> DDGK:
-    """Read a saved model, and say how it is to be run."""
-    from ddgk.estimator import DDGK
-
-    return DDGK.load(path).set_params(**execution)
 
 
 def _new_estimator(

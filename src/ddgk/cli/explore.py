@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import secrets
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,10 +12,10 @@ import typer
 
 from ddgk.cli import options
 from ddgk.cli.commands import elapsed
-from ddgk.cli.compare import fitted_model
+from ddgk.cli.compare import fitted_model, listed
 from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
-from ddgk.cli.outputs import check_output
-from ddgk.errors import DatasetError, MissingExtraError, shown
+from ddgk.cli.options import check_output, option
+from ddgk.errors import DatasetError, shown
 
 MAX_WORKERS = 4  # processes that embed and align for the server
 MAX_TEXTS = 50  # different texts of a column; with more, it says nothing on a map
@@ -28,42 +27,25 @@ def explore(
     graphs: options.Graphs,
     given: InputOptions,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Write the page to this .html file.",
-            show_default=False,
-        ),
+        Path | None, option("FILE", "Write the page to this .html file.", "-o", "--out")
     ] = None,
     serve: Annotated[
-        bool, typer.Option("--serve", help="Serve the page on this computer, with all functions.")
+        bool, option(None, "Serve the page on this computer, with all functions.", "--serve")
     ] = False,
     host: Annotated[
-        str,
-        typer.Option(
-            metavar="HOST", help="Address to serve on; other than loopback needs a token."
-        ),
+        str, option("HOST", "Address to serve on; other than loopback needs a token.")
     ] = "127.0.0.1",
-    port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65535, help="Port to serve on.")
-    ] = 8000,
+    port: Annotated[int, option("PORT", "Port to serve on.", min=0, max=65535)] = 8000,
     token: Annotated[
         str | None,
-        typer.Option(
-            envvar="DDGK_TOKEN",
-            metavar="TOKEN",
-            help="Token that requests must carry; 'new' makes one.",
-            show_default=False,
-        ),
+        option("TOKEN", "Token that requests must carry; 'new' makes one.", envvar="DDGK_TOKEN"),
     ] = None,
     values: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="Colour by the columns of this .csv file, which has a row for every graph.",
-            show_default=False,
+        option(
+            "FILE",
+            "Colour by the columns of this .csv file, which has a row for every graph; it may be "
+            "the table of the molecules.",
         ),
     ] = None,
     projection: Annotated[
@@ -73,10 +55,7 @@ def explore(
         ),
     ] = "auto",
     aligned: Annotated[
-        int,
-        typer.Option(
-            metavar="N", min=0, help="Nearest graphs that the file aligns each graph with."
-        ),
+        int, option("N", "Nearest graphs that the file aligns each graph with.", min=0)
     ] = 3,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -88,6 +67,7 @@ def explore(
 
     \b
     ddgk explore MUTAG -o map.html
+    ddgk explore molecules.csv -o map.html --values molecules.csv
     ddgk explore MUTAG --serve
     """  # noqa: D301
     if out is None and not serve:
@@ -96,13 +76,10 @@ def explore(
         check_output(out, (".html",), force=force)
     token = secrets.token_urlsafe(24) if token == "new" else token  # noqa: S105
     if serve:
-        from ddgk.explorer.server import check_address
+        from ddgk.explorer.server import check_address, check_installed
 
         check_address(host, token)
-        if find_spec("starlette") is None or find_spec("uvicorn") is None:
-            raise MissingExtraError(
-                "serving needs starlette and uvicorn: pip install 'ddgk[explore]'"
-            )
+        check_installed()
     from ddgk.comparison import compare
     from ddgk.explorer.atlas import make_atlas
     from ddgk.explorer.page import write_page
@@ -110,8 +87,14 @@ def explore(
     dataset = read_graphs(graphs, **given.keywords(), quiet=quiet)
     attributes = None if values is None else _read_values(values, len(dataset.graphs))
     fitted = fitted_model(model, dataset.graphs, seed=seed, jobs=jobs, quiet=quiet)
-    classes = None if dataset.classes is None else dataset.classes.tolist()
-    found = compare(dataset.graphs, model=fitted, classes=classes, random_state=seed, n_jobs=jobs)
+    found = compare(
+        dataset.graphs,
+        model=fitted,
+        classes=listed(dataset.classes),
+        random_state=seed,
+        n_jobs=jobs,
+    )
+    _tell("placing the graphs on a map", quiet)
     atlas = make_atlas(
         found,
         title=dataset.name or graphs,
@@ -120,6 +103,7 @@ def explore(
         random_state=seed,
     )
     if out is not None:
+        _tell("aligning nearest graphs", quiet)
         write_page(atlas, out, n_aligned=aligned, n_jobs=jobs)
         if not quiet:
             typer.echo(
@@ -133,6 +117,12 @@ def explore(
             suffix = f"?token={token}" if token else ""
             typer.echo(f"serving http://{host}:{port}/{suffix} (Ctrl-C ends it)")
         run(atlas, host=host, port=port, token=token, n_workers=min(jobs, MAX_WORKERS))
+
+
+def _tell(what: str, quiet: bool) -> None:
+    """Say on stderr what is done next, since it can take long."""
+    if not quiet:
+        typer.echo(f"ddgk: {what}", err=True)
 
 
 def _read_values(path: Path, n_graphs: int) -> dict[str, list[Any]]:

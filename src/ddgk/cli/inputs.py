@@ -6,7 +6,7 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # MUTAG:3, or graphs.json:0
 NUMBERED = re.compile(r"(?P<source>.+):(?P<position>[0-9]{1,9})")
+SMILES = "smiles:"  # a molecule on the command line, as in smiles:CCO
+ONE_GRAPH = "a file with one graph, one of many as in MUTAG:3, or a molecule as in smiles:CCO."
 PANEL = "Graph input"
 
 # Options that name parts of a file, and those that are fields of `Policies`.
@@ -86,39 +88,62 @@ def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def read_graphs(source: str, *, quiet: bool = False, **how: Any) -> Dataset:
-    """Read everything that a name, file, folder, pattern or NAME:INDEX stands for.
+    """Read everything that a name, file, folder, pattern, NAME:INDEX or smiles:TEXT stands for.
 
     how: as for `ddgk.io.read`. What was skipped is written to stderr, unless `quiet`.
     """
+    place, position = _split(source)
+    found = _read(place, quiet, how)
+    return found if position is None else _pick(found, place, position)
+
+
+def read_each(sources: Iterable[str], *, quiet: bool = False, **how: Any) -> dict[str, Graph]:
+    """Read the one graph that each file holds, or that NAME:INDEX picks; files are read once."""
+    files: dict[str, Dataset] = {}
+    graphs: dict[str, Graph] = {}
+    for source in sources:
+        place, position = _split(source)
+        if place not in files:
+            files[place] = _read(place, quiet, how)
+        found = files[place] if position is None else _pick(files[place], place, position)
+        if len(found.graphs) != 1:
+            named = shown(source)
+            raise DatasetError(
+                f"{named} holds {len(found.graphs)} graphs; pick one, from {named}:0 to "
+                f"{named}:{len(found.graphs) - 1}"
+            )
+        graphs[source] = found.graphs[0]
+    return graphs
+
+
+def _split(source: str) -> tuple[str, int | None]:
+    numbered = None if os.path.exists(source) else NUMBERED.fullmatch(source)
+    return (source, None) if numbered is None else (numbered["source"], int(numbered["position"]))
+
+
+def _read(source: str, quiet: bool, how: dict[str, Any]) -> Dataset:
+    from ddgk.graphs import from_smiles
     from ddgk.io import Dataset, read
 
-    numbered = None if os.path.exists(source) else NUMBERED.fullmatch(source)
-    if numbered is not None:
-        source = numbered["source"]
+    if source.startswith(SMILES):
+        return Dataset(
+            [from_smiles(source.removeprefix(SMILES), policies=how.get("policies"))], None
+        )
     found = read(source, **how)
     for line in [] if quiet else found.report.lines():
         typer.echo(line, err=True)
-    if numbered is None:
-        return found
-    position = int(numbered["position"])
+    return found
+
+
+def _pick(found: Dataset, source: str, position: int) -> Dataset:
+    from ddgk.io import Dataset
+
     if position >= len(found.graphs):
         raise DatasetError(
             f"{shown(source)} has no graph {position}; it holds {len(found.graphs)}, counted from 0"
         )
     classes = None if found.classes is None else found.classes[position : position + 1]
     return Dataset([found.graphs[position]], classes, found.name, found.report)
-
-
-def read_graph(source: str, **how: Any) -> Graph:
-    """Read the one graph that a file holds, or the one that NAME:INDEX picks."""
-    graphs = read_graphs(source, **how).graphs
-    if len(graphs) != 1:
-        named = shown(source)
-        raise DatasetError(
-            f"{named} holds {len(graphs)} graphs; pick one, from {named}:0 to "
-            f"{named}:{len(graphs) - 1}"
-        )
-    return graphs[0]
 
 
 def read_groups(kind: str, target: Graph, source: Graph) -> tuple[Any, Any]:

@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from difflib import get_close_matches
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from ddgk.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from ddgk.config import Config
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
 MODEL = "Model"
 RUNNING = "Execution"
 LONG = "Long runs"
+TABLES = (".npy", ".npz", ".csv", ".parquet")  # endings of tables
 
 CHOICES: dict[str, tuple[str, ...]] = {
     "preset": ("default", "paper", "authors"),
@@ -130,12 +135,33 @@ def configured(preset: str | None, changes: dict[str, Any]) -> Config:
         raise typer.BadParameter(f"--set: {error} (ddgk config explains all fields)") from None
 
 
+def check_output(path: Path, suffixes: Iterable[str], *, force: bool) -> None:
+    """Refuse a file that could not be written after minutes of work, or that exists."""
+    known = tuple(suffixes)
+    if known and path.suffix.lower() not in known:
+        endings = known[0] if len(known) == 1 else f"one of {', '.join(known)}"
+        raise typer.BadParameter(f"{str(path)!r} must end in {endings}")
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {path.parent}; make it first")
+    if not os.access(path.parent, os.W_OK):
+        raise PermissionError(f"files cannot be written into the folder {path.parent}")
+    if path.exists() and not force:
+        raise FileExistsError(f"{path} exists; choose another name, or pass --force")
+    if path.suffix.lower() == ".parquet" and find_spec("pyarrow") is None:
+        raise MissingExtraError("writing .parquet needs pyarrow: pip install 'ddgk[parquet]'")
+
+
 def _threads(jobs: int) -> int:
     """Return a number of threads; -1 is all cores that this process may use."""
     if jobs == 0 or jobs < -1:
         raise typer.BadParameter(f"must be a number of threads, or -1 for all cores, not {jobs}")
-    if jobs > 0:
-        return jobs
+    return jobs if jobs > 0 else usable_cores()
+
+
+def usable_cores() -> int:
+    """Return the number of cores that this process may use."""
     usable = getattr(os, "sched_getaffinity", None)
     return len(usable(0)) if usable else os.cpu_count() or 1
 

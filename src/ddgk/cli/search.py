@@ -10,9 +10,8 @@ import typer
 from ddgk.cli import options
 from ddgk.cli.commands import Command, Commands, elapsed
 from ddgk.cli.compare import fitted_model
-from ddgk.cli.inputs import InputOptions, read_graph, read_graphs, takes_graphs
-from ddgk.cli.options import option
-from ddgk.cli.outputs import check_output
+from ddgk.cli.inputs import ONE_GRAPH, InputOptions, read_each, read_graphs, takes_graphs
+from ddgk.cli.options import check_output, option
 from ddgk.errors import shown
 
 search = typer.Typer(
@@ -61,9 +60,7 @@ def query(
     ],
     graph: Annotated[
         str,
-        typer.Argument(
-            metavar="GRAPH", help="A file with one graph, or one of many, as in MUTAG:3."
-        ),
+        typer.Argument(metavar="GRAPH", help=f"The query: {ONE_GRAPH}"),
     ],
     k: Annotated[int, option("N", "How many graphs to return.", "-k", min=1)] = 10,
     within: Annotated[
@@ -84,14 +81,16 @@ def query(
 
     \b
     ddgk search query mutag.index MUTAG:3 -k 5 --rerank 5
+    ddgk search query molecules.index smiles:c1ccccc1O
     """  # noqa: D301
     if out is not None:
         check_output(out, (".csv",), force=force)
     from ddgk.plain import csv_bytes, visible
     from ddgk.search import GraphIndex
     from ddgk.similarity import match_lines
+    from ddgk.tables import print_parts, text_table
 
-    wanted = read_graph(graph, **given.keywords(), quiet=quiet)
+    wanted = read_each([graph], **given.keywords(), quiet=quiet)[graph]
     opened = GraphIndex.load(index)
     hits = (
         opened.query(wanted, k, rerank=rerank) if within is None else opened.within(wanted, within)
@@ -106,15 +105,10 @@ def query(
         write_atomically(out, csv_bytes([heading, *rows]))
     if quiet:
         return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table()
-    for title in ("rank", "graph", "distance", *(["why"] if rerank else [])):
-        table.add_column(title, justify="left" if title in ("graph", "why") else "right")
-    for rank, hit in enumerate(hits, 1):
-        why = "\n".join(match_lines(hit.alignment)) if hit.alignment else ""
-        row = (str(rank), Text(visible(hit.name, 48)), f"{hit.distance:.4g}", Text(why))
-        table.add_row(*row[: len(table.columns)])
-    Console(highlight=False, markup=False).print(table)
+    headings = ("rank", "graph", "distance", *(["why"] if rerank else []))
+    found = [
+        (rank, visible(hit.name, 48), f"{hit.distance:.4g}",
+         "\n".join(match_lines(hit.alignment)) if hit.alignment else "")[: len(headings)]
+        for rank, hit in enumerate(hits, 1)
+    ]  # fmt: skip
+    print_parts(text_table(headings, found, right=("rank", "distance")))

@@ -64,33 +64,28 @@ def status(
 
 
 def _show(run: Run) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
     from ddgk.errors import shown
     from ddgk.store.run import begun_again, is_busy
+    from ddgk.tables import print_parts, text_table
 
-    manifest, finished = run.manifest, run.finished
-    table = Table(
-        title=shown(run.address), title_justify="left", title_style="bold", show_header=False
-    )
+    manifest, finished, again, log = run.manifest, run.finished, begun_again(run), run.log()
     n_rows, n_done = int(run.counts.sum()), int(run.counts[sorted(finished)].sum())
     whole = len(finished) == run.n_tiles
-    table.add_row("finished", "yes" if whole else f"{run.progress:.0%} of the work")
-    table.add_row("graphs", f"{run.n_graphs}, {n_rows} of them different, {n_done} finished")
-    table.add_row("tiles", f"{len(finished)} of {run.n_tiles}")
-    table.add_row("columns", f"{len(run.columns)} of {manifest.dtype}")
     versions = ", ".join(f"{name} {text}" for name, text in manifest.versions.items())
-    table.add_row("begun", shown(f"{manifest.created} by {versions}"))
-    table.add_row("engine", shown(manifest.engine))
-    table.add_row("at work now", {True: "yes", False: "no", None: "unknown"}[is_busy(run)])
-    again = begun_again(run)
+    rows = [
+        ("finished", "yes" if whole else f"{run.progress:.0%} of the work"),
+        ("graphs", f"{run.n_graphs}, {n_rows} of them different, {n_done} finished"),
+        ("tiles", f"{len(finished)} of {run.n_tiles}"),
+        ("columns", f"{len(run.columns)} of {manifest.dtype}"),
+        ("begun", shown(f"{manifest.created} by {versions}")),
+        ("engine", shown(manifest.engine)),
+        ("at work now", {True: "yes", False: "no", None: "unknown"}[is_busy(run)]),
+    ]
     if again:
-        table.add_row("begun again", f"{len(again)} tiles, after a worker died or failed")
-    log = run.log()
+        rows.append(("begun again", f"{len(again)} tiles, after a worker died or failed"))
     if log:
-        table.add_row("last", shown(log[-1]))
-    Console(highlight=False, markup=False).print(table)
+        rows.append(("last", shown(log[-1])))
+    print_parts(text_table(("", ""), rows, title=shown(run.address)))
 
 
 def _advice(left: list[Damage], *, repaired: bool) -> str:

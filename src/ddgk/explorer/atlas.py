@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,9 +11,8 @@ import numpy as np
 from ddgk.comparison import Comparison
 from ddgk.errors import DDGKError, ParameterError
 from ddgk.explorer.coordinates import Projection, project
-from ddgk.explorer.drawings import drawing_values
 from ddgk.graphs import Graph
-from ddgk.graphs.graph import label_key
+from ddgk.graphs.display import bond_orders, frequent_values, lay_out
 from ddgk.plain import visible
 from ddgk.similarity import match_graphs
 from ddgk.traits import measure
@@ -24,6 +22,9 @@ MAX_ALIGNED = 3_000  # pairs of graphs whose alignment a static page holds
 MAX_ALIGNED_NODES = 200
 MAX_CATEGORIES = 200
 MAX_NAME = 80
+MAX_DRAWN_NODES = 1_000  # above, the page tells the size in place of a drawing
+MAX_DRAWN_EDGES = 5_000
+SCALE = 500  # coordinates of drawings are whole numbers from -500 to 500
 PLACES = 65_535  # coordinates on the map are whole numbers from 0 to this
 
 
@@ -141,6 +142,41 @@ def make_atlas(
     return Atlas(title, comparison, where, columns)
 
 
+def drawing_values(graph: Graph) -> dict[str, Any]:
+    """Return a drawing of a graph.
+
+    Returns
+    -------
+    dict
+        "n", "m": numbers of nodes and edges. Unless it is too large: "p": coordinates, x and y of
+        each node in turn; "e": ends of each edge in turn; "l": node labels as text, "t": node names
+        as text, "o": bond orders (4 is aromatic) where it is a molecule, "b": edge labels as text
+        where it is not, "d": 1 where it is directed.
+
+    Examples
+    --------
+    >>> drawing_values(Graph(2, [(0, 1)]))
+    {'n': 2, 'm': 1, 'p': [-500, 0, 500, 0], 'e': [0, 1]}
+    """
+    drawn: dict[str, Any] = {"n": graph.n_nodes, "m": graph.n_edges}
+    if graph.n_nodes > MAX_DRAWN_NODES or graph.n_edges > MAX_DRAWN_EDGES:
+        return drawn
+    orders = bond_orders(graph)
+    drawn["p"] = np.rint(lay_out(graph) * SCALE).astype(int).ravel().tolist()
+    drawn["e"] = graph.edges.ravel().tolist()
+    if graph.node_labels is not None:
+        drawn["l"] = [visible(label, 12) for label in graph.node_labels]
+    if graph.node_names != tuple(range(graph.n_nodes)):
+        drawn["t"] = [visible(name, 40) for name in graph.node_names]
+    if orders:
+        drawn["o"] = orders
+    elif graph.edge_labels is not None:
+        drawn["b"] = [visible(label, 12) for label in graph.edge_labels]
+    if graph.directed:
+        drawn["d"] = 1
+    return drawn
+
+
 def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, Any]:
     """Align two graphs and explain their similarity.
 
@@ -175,25 +211,15 @@ def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, A
 
 
 def _category(name: str, values: Sequence[Any]) -> dict[str, Any]:
-    counts = Counter(values)
-    frequent = sorted(counts, key=lambda value: (-counts[value], label_key(value)))
-    kept = sorted(frequent[:MAX_CATEGORIES], key=_natural)
+    kept, rest = frequent_values(values, MAX_CATEGORIES)
     code = {value: place for place, value in enumerate(kept)}
-    labels = [visible(value, 40) for value in kept]
-    if len(frequent) > MAX_CATEGORIES:
-        labels.append("other")
+    labels = [visible(value, 40) for value in kept] + (["other"] if rest else [])
     return {
         "name": visible(name, 40),
         "kind": "category",
         "values": [code.get(value, MAX_CATEGORIES) for value in values],
         "labels": labels,
     }
-
-
-def _natural(value: Any) -> tuple[int, float, str]:
-    if isinstance(value, int | float | np.number):
-        return 0, float(value), ""
-    return 1, 0.0, label_key(value)
 
 
 def _number(name: str, values: Iterable[Any]) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 from typing import Any
 
 LISTS = ("node_labels", "edge_labels", "node_names", "node_attributes", "edge_weights",
@@ -44,6 +43,14 @@ OPERATIONS: list[tuple[str, str, dict[str, Any], list[str]]] = [
      {"target": ITEM, "source": ITEM}, ["target", "source"]),
     ("/health", "Whether the server runs", {}, []),
 ]  # fmt: skip
+EXAMPLES = """\
+POST /api/similar    Content-Type: application/json
+{"graph": {"smiles": "CCO"}, "k": 5}
+
+POST /api/align
+{"target": {"graph": {"n_nodes": 3, "edges": [[0, 1], [1, 2]], "node_labels": ["C", "C", "O"]}},
+ "source": {"position": 0}}
+"""
 
 
 def description() -> dict[str, Any]:
@@ -70,14 +77,15 @@ def description() -> dict[str, Any]:
 def documentation() -> str:
     """Return the description as a page for readers."""
     rows = "".join(
-        f"<tr><td><code>{'POST' if keys else 'GET'} {html.escape(path)}</code></td>"
+        f"<tr align='left'><td><code>{'POST' if keys else 'GET'} {html.escape(path)}</code></td>"
         f"<td>{html.escape(summary)}</td><td>{', '.join(keys)}</td></tr>"
         for path, summary, keys, _ in OPERATIONS
     )
     return (
-        "<!doctype html><html lang='en'><meta charset='utf-8'><title>ddgk API</title>"
+        "<!doctype html><html lang='en'><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width'><title>ddgk API</title>"
         "<h1>API</h1><p>The same as <a href='openapi.json'>openapi.json</a>.</p>"
-        "<table><thead><tr><th>request</th><th>answer</th><th>keys of the body</th></tr></thead>"
-        f"<tbody>{rows}</tbody></table><h2>A graph</h2>"
-        f"<pre>{html.escape(json.dumps(GRAPH, indent=1))}</pre></html>"
+        "<table cellpadding='6'><tr align='left'><th>request</th><th>answer</th>"
+        f"<th>keys of the body</th></tr>{rows}</table><h2>Examples</h2>"
+        f"<pre>{html.escape(EXAMPLES)}</pre></html>"
     )

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hmac
 import ipaddress
 import json
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 
 from ddgk.errors import DDGKError, GraphError, MissingExtraError, ParameterError
-from ddgk.explorer.atlas import Atlas
-from ddgk.explorer.drawings import drawing_values
+from ddgk.explorer.atlas import Atlas, drawing_values
 from ddgk.explorer.openapi import description, documentation
 from ddgk.explorer.page import assemble
 from ddgk.explorer.workers import BusyServerError, TooLongError, Workers
@@ -58,14 +59,11 @@ def make_app(
     **limits
         As for `Workers`: n_workers, max_waiting, seconds, max_memory.
     """
-    try:
-        from starlette.applications import Starlette
-        from starlette.middleware import Middleware
-        from starlette.routing import Route
-    except ImportError as error:
-        raise MissingExtraError(
-            "the server needs starlette and uvicorn: pip install 'ddgk[explore]'"
-        ) from error
+    check_installed()
+    from starlette.applications import Starlette
+    from starlette.middleware import Middleware
+    from starlette.routing import Route
+
     if atlas.comparison.model is None:
         raise ParameterError("the server needs the model that embedded the graphs")
     service = _Service(atlas, Workers(atlas.comparison.model, **limits))
@@ -102,12 +100,8 @@ def serve(
     """Serve the page until the process is interrupted; other than loopback needs a token."""
     check_address(host, token)
     app = make_app(atlas, token=token, hosts=(host,), **limits)
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise MissingExtraError(
-            "the server needs starlette and uvicorn: pip install 'ddgk[explore]'"
-        ) from error
+    import uvicorn
+
     uvicorn.run(
         app,
         host=host,
@@ -119,6 +113,12 @@ def serve(
         timeout_keep_alive=10,
         h11_max_incomplete_event_size=16_384,
     )
+
+
+def check_installed() -> None:
+    """Check that the libraries of the server are there."""
+    if find_spec("starlette") is None or find_spec("uvicorn") is None:
+        raise MissingExtraError("serving needs starlette and uvicorn: pip install 'ddgk[explore]'")
 
 
 def check_address(host: str, token: str | None) -> None:
@@ -193,6 +193,29 @@ class _Guard:
         return any(hmac.compare_digest(text.encode(), self.token.encode()) for text in given)
 
 
+def _answers(answer: Any) -> Any:
+    """Turn what an endpoint returns into JSON, and an error into a status and a message."""
+
+    @functools.wraps(answer)
+    async def respond(self: Any, request: Any) -> Any:
+        from starlette.responses import JSONResponse
+
+        headers = None
+        try:
+            return JSONResponse(await answer(self, request))
+        except _RefusedError as error:
+            status, message = error.status, str(error)
+        except BusyServerError as error:
+            status, message, headers = 429, str(error), {"retry-after": "2"}
+        except TooLongError as error:
+            status, message = 503, str(error)
+        except DDGKError as error:
+            status, message = 422, str(error)
+        return JSONResponse({"error": visible(message)}, status, headers)
+
+    return respond
+
+
 class _Service:
     """Answers requests about one atlas."""
 
@@ -207,75 +230,66 @@ class _Service:
 
         return HTMLResponse(self._page)
 
-    async def health(self, _: Any) -> Any:
-        """Say that the server runs."""
-        return _json({"status": "ok", "n_graphs": len(self.atlas.graphs)})
-
-    async def openapi(self, _: Any) -> Any:
-        """Return the description of the API."""
-        return _json(description())
-
     async def docs(self, _: Any) -> Any:
         """Return the description of the API for readers."""
         from starlette.responses import HTMLResponse
 
         return HTMLResponse(documentation())
 
+    @_answers
+    async def openapi(self, _: Any) -> Any:
+        """Return the description of the API."""
+        return description()
+
+    @_answers
+    async def health(self, _: Any) -> Any:
+        """Say that the server runs."""
+        return {"status": "ok", "n_graphs": len(self.atlas.graphs)}
+
+    @_answers
     async def graph(self, request: Any) -> Any:
         """Return name and drawing of one graph."""
+        position = self._position(request.path_params["position"])
+        drawing = self._drawings.get(position)
+        if drawing is None:
+            drawing = await asyncio.to_thread(drawing_values, self.atlas.graphs[position])
+            self._drawings[position] = drawing
+            if len(self._drawings) > N_CACHED:
+                self._drawings.popitem(last=False)
+        name = visible(self.atlas.comparison.names[position], 80)
+        return {"position": position, "name": name, "drawing": drawing}
 
-        async def answer() -> Any:
-            position = self._position(request.path_params["position"])
-            drawing = self._drawings.get(position)
-            if drawing is None:
-                drawing = await asyncio.to_thread(drawing_values, self.atlas.graphs[position])
-                self._drawings[position] = drawing
-                if len(self._drawings) > N_CACHED:
-                    self._drawings.popitem(last=False)
-            name = visible(self.atlas.comparison.names[position], 80)
-            return {"position": position, "name": name, "drawing": drawing}
-
-        return await _answer(answer)
-
+    @_answers
     async def embed(self, request: Any) -> Any:
         """Embed a graph and place it on the map."""
+        body = await _body(request, ("graph", "k"))
+        found = await self.workers.run("embed", [_plain(body.get("graph"))])
+        neighbors = await self._near(found["row"], body.get("k", 10))
+        return {
+            "embedding": found["row"],
+            "place": self.atlas.projection.place(neighbors),
+            "drawing": found["drawing"],
+            "neighbors": neighbors,
+        }
 
-        async def answer() -> Any:
-            body = await _body(request, ("graph", "k"))
-            found = await self.workers.run("embed", [_plain(body.get("graph"))])
-            neighbors = await self._near(found["row"], body.get("k", 10))
-            return {
-                "embedding": found["row"],
-                "place": self.atlas.projection.place(neighbors),
-                "drawing": found["drawing"],
-                "neighbors": neighbors,
-            }
-
-        return await _answer(answer)
-
+    @_answers
     async def similar(self, request: Any) -> Any:
         """Return the graphs nearest to a graph, or to one of the collection."""
+        body = await _body(request, ("graph", "position", "k"))
+        position = None
+        if "position" in body:
+            position = self._position(body["position"])
+            row = self.atlas.comparison.embedding[position]
+        else:
+            row = (await self.workers.run("embed", [_plain(body.get("graph"))]))["row"]
+        return {"neighbors": await self._near(row, body.get("k", 10), position)}
 
-        async def answer() -> Any:
-            body = await _body(request, ("graph", "position", "k"))
-            if "position" in body:
-                position = self._position(body["position"])
-                row = self.atlas.comparison.embedding[position]
-                return {"neighbors": await self._near(row, body.get("k", 10), position)}
-            found = await self.workers.run("embed", [_plain(body.get("graph"))])
-            return {"neighbors": await self._near(found["row"], body.get("k", 10))}
-
-        return await _answer(answer)
-
+    @_answers
     async def align(self, request: Any) -> Any:
         """Align two graphs, each given or one of the collection."""
-
-        async def answer() -> Any:
-            body = await _body(request, ("target", "source"))
-            pair = [self._given(body.get(key), key) for key in ("target", "source")]
-            return await self.workers.run("align", pair)
-
-        return await _answer(answer)
+        body = await _body(request, ("target", "source"))
+        pair = [self._given(body.get(key), key) for key in ("target", "source")]
+        return await self.workers.run("align", pair)
 
     def _position(self, value: Any) -> int:
         if type(value) is not int or not 0 <= value < len(self.atlas.graphs):
@@ -304,30 +318,6 @@ class _Service:
             if place != without
         ]
         return found[:k]
-
-
-async def _answer(make: Any) -> Any:
-    """Turn what can go wrong into a status and a message."""
-    headers = None
-    try:
-        return _json(await make())
-    except _RefusedError as error:
-        status, message = error.status, str(error)
-    except BusyServerError as error:
-        status, message, headers = 429, str(error), {"retry-after": "2"}
-    except TooLongError as error:
-        status, message = 503, str(error)
-    except DDGKError as error:
-        status, message = 422, str(error)
-    from starlette.responses import JSONResponse
-
-    return JSONResponse({"error": visible(message)}, status, headers)
-
-
-def _json(content: Any) -> Any:
-    from starlette.responses import JSONResponse
-
-    return JSONResponse(content)
 
 
 async def _body(request: Any, known: tuple[str, ...]) -> dict[str, Any]:

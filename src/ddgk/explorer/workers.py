@@ -34,8 +34,7 @@ def _serve(connection: Any, model: Any, max_memory: int) -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (max_memory, max_memory))
     except (ImportError, ValueError, OSError):  # not every system has such limits
         pass
-    from ddgk.explorer.atlas import match_values
-    from ddgk.explorer.drawings import drawing_values
+    from ddgk.explorer.atlas import drawing_values, match_values
 
     connection.send(("ready", None))
     while True:

@@ -6,14 +6,17 @@ Names and labels come from files: they are shortened and escaped.
 from __future__ import annotations
 
 import html
-from collections.abc import Iterable, Sequence
+import re
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import shown
-from ddgk.graphs.graph import Graph
+from ddgk.graphs.graph import Graph, label_key
 
 Array = NDArray[np.float64]
 
@@ -28,6 +31,13 @@ ITERATIONS = 60  # of stress majorisation
 UNLABELLED, UNMATCHED = "#5b8db8", "#dddddd"
 # Okabe and Ito's colours, which keep apart for colour-blind readers too; black is left to text.
 PALETTE = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442")
+
+ORDERS = {"1": 1, "2": 2, "3": 3, "1.0": 1, "2.0": 2, "3.0": 3, "1.5": 4, "12": 4, "single": 1,
+          "double": 2, "triple": 3, "aromatic": 4, "-": 1, "=": 2, "#": 3, ":": 4}  # fmt: skip
+# Elements that occur in molecules; a graph with other labels is drawn as a graph.
+ELEMENTS = {"H", "Li", "B", "C", "N", "O", "F", "Na", "Mg", "Al", "Si", "P", "S", "Cl", "K", "Ca",
+            "Ti", "Cr", "Mn", "Fe", "Co", "Ni", "Cu", "Zn", "Ge", "As", "Se", "Br", "Ag", "Cd",
+            "Sn", "Sb", "Te", "I", "Pt", "Au", "Hg", "Pb", "Bi"}  # fmt: skip
 
 
 def draw(
@@ -102,6 +112,24 @@ def page(heading: str, *parts: str) -> str:
     return f"<div><p>{html.escape(heading)}</p>{row}</div>"
 
 
+def frequent_values(values: Iterable[Hashable], most: int) -> tuple[list[Hashable], list[Hashable]]:
+    """Return the most frequent values in natural order, and the others.
+
+    >>> frequent_values(["a 10", "a 9", "b", "b", 10, 9], 5)
+    ([9, 10, 'a 9', 'a 10', 'b'], [])
+    """
+    counts = Counter(values)
+    ranked = sorted(counts, key=lambda value: (-counts[value], _natural(value)))
+    return sorted(ranked[:most], key=_natural), ranked[most:]
+
+
+def _natural(value: Hashable) -> tuple[int, float, str]:
+    """Sort numbers by size, before texts, in which numbers count by size too."""
+    if isinstance(value, int | float | np.number):
+        return 0, float(value), ""
+    return 1, 0.0, re.sub(r"\d+", lambda digits: digits[0].zfill(12), label_key(value))
+
+
 def shade(shares: NDArray[np.float64]) -> list[str]:
     """Return colours of numbers: white for 0, red for the largest, blue for negative ones."""
     most = float(np.abs(shares).max(initial=0.0)) or 1.0
@@ -144,7 +172,8 @@ def lay_out(graph: Graph) -> Array:
     """Return positions of the nodes in [-1, 1] x [-1, 1], (n_nodes, 2).
 
     Stress majorisation [1]_: drawn distances approximate path lengths. Components are placed in a
-    row, the largest first. The same graph in the same node order always gets the same positions.
+    row, the largest first. Molecules are drawn by rdkit where it is installed. The same graph in
+    the same node order always gets the same positions.
 
     References
     ----------
@@ -160,6 +189,9 @@ def lay_out(graph: Graph) -> Array:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
+    molecule = _molecule_places(graph)
+    if molecule is not None:
+        return molecule
     n = graph.n_nodes
     loops = graph.edges[:, 0] == graph.edges[:, 1]
     u, v = graph.edges[~loops].T
@@ -249,3 +281,55 @@ def _lie_down(places: Array) -> Array:
     turned: Array = centred @ axes.T
     turned *= np.where(turned[0] > 0, -1.0, 1.0)
     return turned
+
+
+def bond_orders(graph: Graph) -> list[int] | None:
+    """Return the order of every bond if the labels are those of a molecule, else None.
+
+    Examples
+    --------
+    >>> bond_orders(Graph(2, [(0, 1)], node_labels="CO", edge_labels=["="]))
+    [2]
+    >>> bond_orders(Graph(2, [(0, 1)], node_labels="xy", edge_labels=["="])) is None
+    True
+    """
+    if graph.node_labels is None or graph.edge_labels is None:
+        return None
+    if not all(_element(label) in ELEMENTS for label in graph.node_labels):
+        return None
+    orders = [ORDERS.get(str(label).lower()) for label in graph.edge_labels]
+    return None if None in orders else [order for order in orders if order is not None]
+
+
+def _element(label: Hashable) -> str:
+    text = str(label[0] if isinstance(label, tuple) and label else label).rstrip("+-0123456789")
+    return text[:1].upper() + text[1:2].lower() if text.isalpha() and len(text) <= 2 else ""
+
+
+def _molecule_places(graph: Graph) -> Array | None:
+    """Return the coordinates rdkit gives a molecule; None for others, and where it fails."""
+    orders = bond_orders(graph)
+    if not orders or find_spec("rdkit") is None:
+        return None
+    from rdkit import Chem, rdBase
+    from rdkit.Chem import rdDepictor
+
+    kinds = {1: Chem.BondType.SINGLE, 2: Chem.BondType.DOUBLE, 3: Chem.BondType.TRIPLE,
+             4: Chem.BondType.AROMATIC}  # fmt: skip
+    quiet = rdBase.BlockLogs()
+    try:
+        molecule = Chem.RWMol()
+        assert graph.node_labels is not None
+        for label in graph.node_labels:
+            molecule.AddAtom(Chem.Atom(_element(label)))
+        for (u, v), order in zip(graph.edges.tolist(), orders, strict=True):
+            molecule.AddBond(u, v, kinds[order])
+        molecule.UpdatePropertyCache(strict=False)
+        Chem.FastFindRings(molecule)
+        rdDepictor.Compute2DCoords(molecule)
+        places = np.asarray(molecule.GetConformer().GetPositions())[:, :2]
+    except (RuntimeError, ValueError):
+        return None
+    finally:
+        del quiet
+    return fit(places) if np.isfinite(places).all() else None

@@ -40,7 +40,6 @@ from ddgk.plots.scene import (
 
 CHOICES = {
     "layout": ("matched", "own"),
-    "colours": ("auto", "labels", "communities", "plain"),
     "detail": ("auto", "nodes", "groups"),
 }
 
@@ -56,13 +55,13 @@ LOST = PALETTE[5]
 DASHED: Any = (0, (3, 1.5))
 DOTTED: Any = (0, (1, 1.6))
 UNSURE = 0.75
+MOST_COLUMNS = 5  # of a legend
 
 
 def alignment(
     found: Alignment | GroupAlignment,
     *,
     layout: str = "matched",
-    colours: str = "auto",
     detail: str = "auto",
     title: str | None = None,
     path: str | PathLike[str] | None = None,
@@ -72,7 +71,8 @@ def alignment(
     The target lies above the source. A line joins each target node with its partner; its width is
     the confidence. Dotted lines lead to other nodes with high attention. Edges that the matching
     does not keep are dashed, nodes without a partner are rings. The heat map shows the whole
-    attention; frames mark the matching.
+    attention; frames mark the matching. Colours are labels where there are some, else communities
+    of more than 20 nodes.
 
     Parameters
     ----------
@@ -81,9 +81,6 @@ def alignment(
     layout : {"matched", "own"}
         "matched" places every target node, and every column of the heat map, where its partner is.
         "own" draws each graph by itself, in its own node order.
-    colours : {"auto", "labels", "communities", "plain"}
-        What colours show. "auto": labels where there are some, else communities of more than 20
-        nodes.
     detail : {"auto", "nodes", "groups"}
         What a disc is. "auto": a node up to 60 nodes, beyond that a community.
     title : str, optional
@@ -104,16 +101,13 @@ def alignment(
     3
     """
     titles = None if title is None else [title]
-    return alignments(
-        [found], layout=layout, colours=colours, detail=detail, titles=titles, path=path
-    )
+    return alignments([found], layout=layout, detail=detail, titles=titles, path=path)
 
 
 def alignments(
     several: Sequence[Alignment | GroupAlignment],
     *,
     layout: str = "matched",
-    colours: str = "auto",
     detail: str = "auto",
     titles: Sequence[str] | None = None,
     path: str | PathLike[str] | None = None,
@@ -123,7 +117,7 @@ def alignments(
     Parameters
     ----------
     several : sequence of Alignment or GroupAlignment
-    layout, colours, detail, path
+    layout, detail, path
         As for `alignment`.
     titles : sequence of str, optional
 
@@ -132,8 +126,7 @@ def alignments(
     matplotlib.figure.Figure
     """
     check_path(path)
-    given = {"layout": layout, "colours": colours, "detail": detail}
-    for name, value in given.items():
+    for name, value in (("layout", layout), ("detail", detail)):
         if value not in CHOICES[name]:
             listed = ", ".join(map(repr, CHOICES[name]))
             raise ParameterError(f"{name} must be one of {listed}, not {value!r}")
@@ -141,20 +134,20 @@ def alignments(
         raise ParameterError("there is no alignment to draw; give at least one")
     if titles is not None and len(titles) != len(several):
         raise ParameterError(f"{len(several)} alignments need as many titles, not {len(titles)}")
-    scenes = [_set_scene(found, colours, detail) for found in several]
+    scenes = [_set_scene(found, detail) for found in several]
     names = [scene.title for scene in scenes] if titles is None else list(titles)
     with style():
         return save(_draw(scenes, names, matched=layout == "matched"), path)
 
 
-def _set_scene(found: Alignment | GroupAlignment, colours: str, detail: str) -> Scene:
+def _set_scene(found: Alignment | GroupAlignment, detail: str) -> Scene:
     """Choose between a disc for every node and a disc for every group."""
     if isinstance(found, GroupAlignment):
-        return show_nodes(found.nodes, colours) if detail == "nodes" else show_groups(found)
+        return show_nodes(found.nodes) if detail == "nodes" else show_groups(found)
     many = max(found.target.n_nodes, found.source.n_nodes) > MOST_NODES
     if detail == "groups" or (detail == "auto" and many):
         return show_groups(found.coarsen())
-    return show_nodes(found, colours)
+    return show_nodes(found)
 
 
 def _draw(scenes: Sequence[Scene], titles: Sequence[str], *, matched: bool) -> Any:
@@ -199,8 +192,12 @@ def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, f
 
     units = 72 * inches[0] / WIDTH, 72 * inches[1] / (HIGH - LOW)
     target, source = _place(scene, matched, units)
-    for own, places, height in ((scene.target, target, HEIGHT), (scene.source, source, 0.0)):
-        _draw_sheet(axes, height, own.text)
+    # From below: a sheet, its edges, the lines, the upper sheet that they shine through, its edges.
+    for own, places, height, order in (
+        (scene.target, target, HEIGHT, 2.0),
+        (scene.source, source, 0.0, 0.0),
+    ):
+        _draw_sheet(axes, height, own.text, order)
         lost = ~own.kept
         draw_edges(
             axes,
@@ -210,6 +207,7 @@ def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, f
             colours=[LOST if gone else EDGE for gone in lost],
             widths=own.widths,
             styles=[DASHED if gone else "solid" for gone in lost],
+            zorder=order + 0.5,
         )
         draw_nodes(axes, own.graph, places, own.colours, size=own.sizes, hollow=~own.matched)
     pairs, strength, matches = scene.links
@@ -218,22 +216,17 @@ def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, f
     widths = np.where(matches, 0.5 + 3.2 * strength * thick, 0.7 + 2.0 * strength)
     whole = np.stack([target[pairs[:, 0]], source[pairs[:, 1]]], axis=1)
     styles = ["solid" if match else DOTTED for match in matches]
-    # Dots that are drawn twice run together, so dotted lines are as faint all the way.
-    for segments, gid, alphas, order in (
-        (whole, "attention", np.where(matches, 0.22, 0.55), 0.6),
-        (_in_the_open(whole), "open attention", np.where(matches, 0.8, 0.0), 2.0),
-    ):
-        axes.add_collection(
-            LineCollection(
-                list(segments),
-                linewidths=widths,
-                linestyles=styles,
-                colors=to_rgba_array(colours, alphas),
-                zorder=order,
-                capstyle="butt",
-                gid=gid,
-            )
+    axes.add_collection(
+        LineCollection(
+            list(whole),
+            linewidths=widths,
+            linestyles=styles,
+            colors=to_rgba_array(colours, np.where(matches, 0.85, 0.6)),
+            zorder=1.5,
+            capstyle="butt",
+            gid="attention",
         )
+    )
     axes.set_xlim(-WIDTH / 2, WIDTH / 2)
     axes.set_ylim(LOW, HIGH)
     axes.set_axis_off()
@@ -296,35 +289,18 @@ def _tilt(places: Array, height: float) -> Array:
     return np.stack([x + LEAN * y, FLAT * y + height], axis=1)
 
 
-def _untilt(drawn: Array) -> Array:
-    """Return where drawn points lie in the plane of the upper sheet."""
-    v = (drawn[:, 1] - HEIGHT) / FLAT
-    return np.stack([drawn[:, 0] - LEAN * v, v], axis=1)
-
-
-def _in_the_open(segments: Array) -> Array:
-    """Cut lines where they leave the area below the upper sheet.
-
-    segments: (k, 2, 2), from the target to the source.
-    """
-    start, end = segments[:, 0], segments[:, 1]
-    shares = np.ones(len(segments))
-    # In the plane of the sheet.
-    flat, moves = _untilt(start), _untilt(end) - _untilt(start)
-    for at, moved in zip(flat.T, moves.T, strict=True):
-        for edge in (-REACH, REACH):
-            with np.errstate(divide="ignore", invalid="ignore"):
-                share = (edge - at) / moved
-            shares = np.where((share > 0) & (share < shares), share, shares)
-    return np.stack([start + shares[:, None] * (end - start), end], axis=1)
-
-
-def _draw_sheet(axes: Any, height: float, text: str) -> None:
+def _draw_sheet(axes: Any, height: float, text: str, zorder: float) -> None:
+    from matplotlib.colors import to_rgb
     from matplotlib.patches import Polygon
 
     corners = np.array([[-REACH, -REACH], [REACH, -REACH], [REACH, REACH], [-REACH, REACH]])
     sheet = _tilt(corners, height)
-    axes.add_patch(Polygon(sheet, facecolor=SHEET, edgecolor="#dde0e5", linewidth=0.8, zorder=0))
+    how: dict[str, Any] = {
+        "facecolor": (*to_rgb(SHEET), 0.75),
+        "edgecolor": "#dde0e5",
+        "linewidth": 0.8,
+    }
+    axes.add_patch(Polygon(sheet, zorder=zorder, **how))
     # The text stands outside of the sheet, away from the other one, where no line crosses it.
     (x, y), va = (sheet[3] + [0, 0.03], "bottom") if height else (sheet[0] - [0, 0.03], "top")
     axes.text(x, y, text, color="#555555", fontsize=10, va=va)
@@ -353,18 +329,20 @@ def _explain(axes: Any, scene: Scene) -> None:
     if not all(own.matched.all() for own in both):
         ring = {"color": FAINT, "markerfacecolor": "white", "markeredgewidth": 1.6}
         lines.append(legend_dot("no partner", **ring))
-    for row, entries in enumerate(part for part in (lines, colours) if part):
+    row = 0
+    for entries in (part for part in (lines, colours) if part):
         legend = add_legend(
             axes,
             entries,
             loc="upper left",
             bbox_to_anchor=(0.01, 0.015 - 0.042 * row),
-            ncols=len(entries),
+            ncols=MOST_COLUMNS,
             columnspacing=1.1,
             handletextpad=0.4,
             handlelength=1.6,
         )
         axes.add_artist(legend)
+        row += -(-len(entries) // MOST_COLUMNS)
 
 
 def _by_partner(scene: Scene) -> NDArray[np.int64]:

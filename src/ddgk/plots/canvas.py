@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from os import PathLike
 from pathlib import Path
@@ -14,8 +13,7 @@ from numpy.typing import NDArray
 
 from ddgk.errors import MissingExtraError, ParameterError
 from ddgk.graphs import Graph
-from ddgk.graphs.display import PALETTE
-from ddgk.graphs.graph import label_key
+from ddgk.graphs.display import PALETTE, bond_orders, frequent_values
 from ddgk.plain import visible
 from ddgk.store import write_atomically
 
@@ -48,6 +46,7 @@ MOST_NAMED_NODES = 45
 MOST_NAMED_EDGES = 14
 MOST_TICKS = 34
 LONGEST = 24  # characters of the name of a graph
+WIDER = {1: 1.0, 2: 2.2, 3: 3.2, 4: 1.6}  # bonds by their order; 4 is aromatic
 LARGE = 400.0  # discs, in square points, that stand for many nodes
 
 
@@ -90,12 +89,8 @@ def assign_colours(values: Iterable[Hashable]) -> dict[Hashable, str]:
     >>> assign_colours("abba")
     {'a': '#0072B2', 'b': '#E69F00'}
     """
-    counts = Counter(values)
-    frequent = sorted(counts, key=lambda value: (-counts[value], label_key(value)))
-    most = len(PALETTE)
-    chosen = sorted(frequent[:most], key=_natural)
-    colours = dict(zip(chosen, PALETTE, strict=False))
-    return colours | dict.fromkeys(frequent[most:], OTHER)
+    chosen, rest = frequent_values(values, len(PALETTE))
+    return dict(zip(chosen, PALETTE, strict=False)) | dict.fromkeys(rest, OTHER)
 
 
 def colour_dots(colours: dict[Hashable, str]) -> list[Any]:
@@ -126,13 +121,6 @@ def add_scale(figure: Any, drawn: Any, box: tuple[float, ...], **how: Any) -> An
     return axes
 
 
-def _natural(value: Hashable) -> tuple[int, float, str]:
-    """Sort numbers by size, everything else by text."""
-    if isinstance(value, int | float):
-        return 0, float(value), ""
-    return 1, 0.0, label_key(value)
-
-
 def _matplotlib() -> Any:
     try:
         import matplotlib
@@ -155,23 +143,29 @@ def draw_edges(
     colours: Any = EDGE,
     widths: Any = None,
     styles: Any = "solid",
+    zorder: float = 1.0,
 ) -> Any:
-    """Draw edges as lines below the nodes, with their labels while there are few."""
+    """Draw edges as lines below the nodes, with their labels while there are few.
+
+    Bonds of molecules have no labels, but are as wide as their order.
+    """
     from matplotlib.collections import LineCollection
 
     ends = places[graph.edges]
-    thin = 0.5 + 1.1 * np.sqrt(size / 330)
+    bonds = bond_orders(graph)
+    if widths is None:
+        widths = (0.5 + 1.1 * np.sqrt(size / 330)) * np.array([WIDER[k] for k in bonds or (1,)])
     lines = LineCollection(
         list(ends),
         colors=colours,
-        linewidths=thin if widths is None else widths,
+        linewidths=widths,
         linestyles=styles,
-        zorder=1,
+        zorder=zorder,
         capstyle="round",
         gid="edges",
     )
     axes.add_collection(lines)
-    if graph.edge_labels is not None and graph.n_edges <= MOST_NAMED_EDGES:
+    if graph.edge_labels is not None and bonds is None and graph.n_edges <= MOST_NAMED_EDGES:
         for (x, y), label in zip(ends.mean(axis=1), graph.edge_labels, strict=True):
             axes.text(
                 x,
@@ -181,7 +175,7 @@ def draw_edges(
                 color="#374151",
                 ha="center",
                 va="center",
-                zorder=2.5,
+                zorder=zorder + 0.1,
                 bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
             )
     return lines

@@ -90,7 +90,7 @@ class Scene:
         )
 
 
-def show_nodes(found: Alignment, colours: str) -> Scene:
+def show_nodes(found: Alignment) -> Scene:
     """Describe an alignment with a disc for every node."""
     if sparse.issparse(found.attention):
         sizes = f"{found.target.n_nodes:,} and {found.source.n_nodes:,}"
@@ -100,7 +100,7 @@ def show_nodes(found: Alignment, colours: str) -> Scene:
         )
     kept = kept_edges(found.target, found.source, found.pairs)
     size = node_size(max(found.target.n_nodes, found.source.n_nodes))
-    own, legend = _colour_nodes(found, colours)
+    own, legend = _colour_nodes(found)
     both = [
         DrawnGraph(
             graph,
@@ -177,15 +177,15 @@ def _flags(n: int, places: Any) -> Flags:
 
 
 def _colour_nodes(
-    found: Alignment, colours: str
+    found: Alignment,
 ) -> tuple[tuple[list[str], list[str]], dict[Hashable, str]]:
     """Return colours of target and source nodes, and the legend."""
     labels = [graph.node_labels for graph, _ in _graphs(found)]
     labelled = any(own is not None for own in labels)
     many = min(found.target.n_nodes, found.source.n_nodes) > MOST_PLAIN_NODES
-    if colours == "communities" or (colours == "auto" and not labelled and many):
+    if not labelled and many:
         return _colour_communities(found)
-    if colours == "plain" or not labelled:
+    if not labelled:
         return ([UNLABELLED] * found.target.n_nodes, [UNLABELLED] * found.source.n_nodes), {}
     known = assign_colours(label for own in labels for label in own or ())
     mine, theirs = (
@@ -242,11 +242,8 @@ def lay_out_pair(
         return keep_apart(lay_out(found.target), gaps), source
     if found.edge_correctness < LEAST_KEPT:
         return _turn_over(keep_apart(lay_out(found.target), gaps), source, found.pairs), source
-    places: dict[int, Any] = {t: source[s] for t, s in found.pairs.tolist()}
-    alone = np.array([node not in places for node in range(found.target.n_nodes)])
-    if alone.any():
-        places = _settle_the_rest(found.target, places)
-    target = np.array([places[node] for node in range(found.target.n_nodes)])
+    target = _move_onto(lay_out(found.target), source, found.pairs)
+    alone = ~_flags(found.target.n_nodes, found.pairs[:, 0])
     return keep_apart(target, gaps, movable=alone), source
 
 
@@ -287,15 +284,17 @@ def _turn_over(places: Array, source: Array, pairs: NDArray[np.int64]) -> Array:
     return turned
 
 
-def _settle_the_rest(graph: Graph, places: dict[int, Any]) -> dict[int, Any]:
-    """Place nodes without partners by springs, with all others fixed."""
-    import networkx
+def _move_onto(places: Array, source: Array, pairs: NDArray[np.int64]) -> Array:
+    """Give nodes the places of their partners; turn and scale the layout of the others to fit."""
+    from scipy.linalg import orthogonal_procrustes
 
-    whole = networkx.Graph()
-    whole.add_nodes_from(range(graph.n_nodes))
-    whole.add_edges_from(graph.edges.tolist())
-    gap = 1.2 / np.sqrt(graph.n_nodes)
-    settled: dict[int, Any] = networkx.spring_layout(
-        whole, pos=places, fixed=list(places), k=gap, seed=0
-    )
-    return {node: np.clip(place, -1.25, 1.25) for node, place in settled.items()}
+    if not len(pairs):
+        return places
+    mine, theirs = places[pairs[:, 0]], source[pairs[:, 1]]
+    centred, wanted = mine - mine.mean(axis=0), theirs - theirs.mean(axis=0)
+    turn, reach = orthogonal_procrustes(centred, wanted)
+    scale = reach / float((centred**2).sum()) if reach > 1e-9 else 1.0
+    moved: Array = (places - mine.mean(axis=0)) @ turn * scale + theirs.mean(axis=0)
+    moved = np.clip(moved, -1.25, 1.25)
+    moved[pairs[:, 0]] = theirs
+    return moved

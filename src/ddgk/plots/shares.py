@@ -65,39 +65,21 @@ def explanation(
         axes = figure.add_axes((0.02, 0.03, 0.76, 0.8))
         places = lay_out(graph)
         size = min(380.0, 1.6 * node_size(graph.n_nodes))
-        shades = _shades(edges)
-        strength = edges / edges.max() if len(edges) and edges.max() > 0 else np.zeros(len(edges))
-        lines = draw_edges(
-            axes,
-            graph,
-            places,
-            size=size,
-            colours=_colour_map("Greys", 0.25).__call__(shades(edges)),
-            widths=(1.0 + 4.0 * strength) * np.sqrt(size / 330),
-        )
-        lines.set(cmap=_colour_map("Greys", 0.25), norm=shades)
-        discs = draw_nodes(
-            axes,
-            graph,
-            places,
-            nodes,
-            size=size,
-            cmap=_colour_map("YlOrRd", 0.12),
-            norm=_shades(nodes),
-        )
+        greys, shades = _colour_map("Greys", 0.25), _shades(edges)
+        widths = (1.0 + 4.0 * edges / max(edges.max(initial=0.0), 1e-300)) * np.sqrt(size / 330)
+        colours = greys(shades(edges))
+        lines = draw_edges(axes, graph, places, size=size, colours=colours, widths=widths)
+        lines.set(cmap=greys, norm=shades)
+        reds = {"cmap": _colour_map("YlOrRd", 0.12), "norm": _shades(nodes)}
+        discs = draw_nodes(axes, graph, places, nodes, size=size, **reds)
         axes.set_aspect("equal")
         axes.margins(0.1)
         axes.set_axis_off()
         add_scale(figure, discs, (0.8, 0.46, 0.022, 0.34), label="share of a node")
         if shared:
             add_scale(figure, lines, (0.8, 0.06, 0.022, 0.3), label="share of an edge")
-        figure.text(
-            0.03,
-            0.945,
-            visible(title) if title else _default_title(why),
-            fontsize=13,
-            fontweight="bold",
-        )
+        said = visible(title) if title else _default_title(why)
+        figure.text(0.03, 0.945, said, fontsize=13, fontweight="bold")
         figure.text(0.03, 0.9, _amount(why, term), color="#555555")
         return save(figure, path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from os import PathLike
 from typing import Any
@@ -68,7 +69,6 @@ def clusters(
     >>> sorted(text.get_text() for text in figure.axes[1].get_yticklabels())
     ['a', 'b', 'c', 'd']
     """
-    from scipy.cluster.hierarchy import dendrogram
     from scipy.cluster.hierarchy import linkage as link
     from scipy.spatial.distance import squareform
 
@@ -84,17 +84,15 @@ def clusters(
         branches_of = link(squareform(values, checks=False), linkage, optimal_ordering=n <= 500)
     else:
         branches_of = np.asarray(tree, dtype=np.float64)
-    drawn = dendrogram(branches_of, no_plot=True)
-    order = drawn["leaves"]
     side = float(np.clip(0.17 * n, 4.5, 11))
     colours = {} if classes is None else assign_colours(classes)
-    texts = [visible(names[i], 22) for i in order]
+    texts = [visible(name, 22) for name in names]
     with style():
         page = _Page(side, max(map(len, texts)), [visible(own, 16) for own in colours][:8])
         figure = new_figure(page.width, page.height)
         branches = figure.add_axes(page.box(0.25, page.foot, 1.75, side))
         heat_map = figure.add_axes(page.box(2.25, page.foot, side, side))
-        _draw_branches(branches, drawn, n)
+        order = _draw_branches(branches, branches_of)
         apart = values[~np.eye(n, dtype=bool)]
         low = float(np.quantile(apart, 0.005))  # from here on colours tell distances apart
         image = heat_map.imshow(
@@ -103,12 +101,16 @@ def clusters(
             aspect="auto",
             vmin=low if low < apart.max() else 0.0,
         )
-        _name_rows(heat_map, texts)
+        _name_rows(heat_map, [texts[i] for i in order])
         if classes is not None:
+            from matplotlib.colors import to_rgba_array
+
+            own = to_rgba_array([colours[classes[i]] for i in order])[:, :3]
             strip = figure.add_axes(page.box(2.06, page.foot, 0.14, side))
-            _draw_strip(strip, [colours[classes[i]] for i in order])
-            for text, i in zip(heat_map.get_yticklabels(), order, strict=False):
-                text.set_color(_darker(colours[classes[i]]))
+            strip.imshow(own[:, None], aspect="auto")
+            strip.set_axis_off()
+            for text, colour in zip(heat_map.get_yticklabels(), 0.72 * own, strict=False):
+                text.set_color(tuple(colour))  # darker, to be readable on white
             place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": page.n_columns}
             entries = colour_dots(colours)
             add_legend(heat_map, entries, handletextpad=0.1, columnspacing=1.2, **place)
@@ -160,27 +162,19 @@ def _checked(
     return (values + values.T) / 2
 
 
-def _draw_branches(axes: Any, drawn: Any, n: int) -> None:
-    """Draw the tree with its leaves at the right, each at the middle of its row."""
-    from matplotlib.collections import LineCollection
+def _draw_branches(axes: Any, tree: NDArray[np.float64]) -> list[int]:
+    """Draw the tree with its leaves at the right; return them from above."""
+    from scipy.cluster.hierarchy import dendrogram
 
-    # scipy puts leaves at 5, 15, 25, ... along one axis and heights along the other.
-    lines = [
-        np.column_stack([heights, (np.asarray(rows) - 5) / 10])
-        for rows, heights in zip(drawn["icoord"], drawn["dcoord"], strict=True)
-    ]
-    axes.add_collection(LineCollection(lines, colors="#4b5563", linewidths=1.1, gid="branches"))
-    highest = max(float(line[:, 0].max()) for line in lines)
-    axes.set_xlim(highest * 1.03 if highest > 0 else 1.0, 0)
-    axes.set_ylim(n - 0.5, -0.5)
+    how = {"orientation": "left", "no_labels": True, "color_threshold": 0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of equal graphs the tree has no height
+        drawn = dendrogram(tree, ax=axes, above_threshold_color="#4b5563", **how)
+    axes.collections[0].set(gid="branches", linewidth=1.1)
+    axes.invert_yaxis()
     axes.set_axis_off()
-
-
-def _draw_strip(axes: Any, colours: Sequence[str]) -> None:
-    axes.barh(range(len(colours)), 1, height=1.0, color=colours, edgecolor=colours, linewidth=0.4)
-    axes.set_xlim(0, 1)
-    axes.set_ylim(len(colours) - 0.5, -0.5)
-    axes.set_axis_off()
+    order: list[int] = drawn["leaves"]
+    return order
 
 
 def _name_rows(axes: Any, names: Sequence[str]) -> None:
@@ -192,9 +186,3 @@ def _name_rows(axes: Any, names: Sequence[str]) -> None:
     axes.tick_params(axis="y", labelcolor=INK)
     for spine in axes.spines.values():
         spine.set_color(FAINT)
-
-
-def _darker(colour: str) -> str:
-    """Return a colour that stays readable as thin text on white."""
-    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
-    return "#" + "".join(f"{int(part * 0.72):02x}" for part in parts)

@@ -4,6 +4,8 @@ const SVG = "http://www.w3.org/2000/svg";
 const ATOMS = { N: "#2f5fd0", O: "#d0342c", S: "#a07d00", P: "#d07000", F: "#2e8b2e",
   Cl: "#2e8b2e", Br: "#8c3b1f", I: "#6a3aa0" };
 
+const LONGEST = 64;  // pixels of an edge, on average, so that small graphs are not blown up
+
 function element(name, attributes = {}, parent = null) {
   const made = document.createElementNS(SVG, name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
@@ -23,6 +25,15 @@ const labelColour = (label) => {
   return PALETTE[at % 7];
 };
 
+function edgeLength(drawing, places) {
+  let total = 0;
+  for (let k = 0; k < drawing.m; k += 1) {
+    const [a, b] = [places[drawing.e[2 * k]], places[drawing.e[2 * k + 1]]];
+    total += Math.hypot(a[0] - b[0], a[1] - b[1]);
+  }
+  return total / Math.max(drawing.m, 1);
+}
+
 // Where a drawing of 1000 units lies in a box.
 function fitter(drawing, box, turn = null) {
   const places = [];
@@ -34,7 +45,8 @@ function fitter(drawing, box, turn = null) {
   const high = [0, 1].map((k) => Math.max(...places.map((p) => p[k])));
   const margin = 16;
   const scale = Math.min((box.width - 2 * margin) / Math.max(high[0] - low[0], 1),
-    (box.height - 2 * margin) / Math.max(high[1] - low[1], 1), drawing.o ? 0.32 : 0.6);
+    (box.height - 2 * margin) / Math.max(high[1] - low[1], 1),
+    LONGEST / Math.max(edgeLength(drawing, places), 1));
   return places.map(([x, y]) => [
     box.x + box.width / 2 + scale * (x - (low[0] + high[0]) / 2),
     box.y + box.height / 2 + scale * (y - (low[1] + high[1]) / 2)]);
@@ -64,12 +76,7 @@ function arrowHead(parent, a, b, radius, kind) {
 
 // marks: tints, kept, alone of an alignment; shares of nodes in percent.
 function drawInto(parent, drawing, places, marks = {}) {
-  let total = 0;
-  for (let k = 0; k < drawing.m; k += 1) {
-    const [a, b] = [places[drawing.e[2 * k]], places[drawing.e[2 * k + 1]]];
-    total += Math.hypot(a[0] - b[0], a[1] - b[1]);
-  }
-  const length = drawing.m ? total / drawing.m : 20;
+  const length = drawing.m ? edgeLength(drawing, places) : 20;
   const radius = Math.max(1.6, Math.min(drawing.n > 60 ? 4 : 8, 0.3 * length));
   const line = (a, b, shift, kind, dash) => {
     const [dx, dy] = [b[0] - a[0], b[1] - a[1]], long = Math.hypot(dx, dy) || 1;
@@ -100,7 +107,8 @@ function drawInto(parent, drawing, places, marks = {}) {
     if (drawing.o) {
       if (tint || alone) {
         const r = Math.max(2, Math.min(label === "C" ? 6 : 9, 0.4 * length));
-        element("circle", { cx: x, cy: y, r: share === null ? r : 9, fill: alone ? "none" : tint,
+        element("circle", { cx: x, cy: y, r: share === null ? r : Math.max(3, Math.min(9, 0.42 * length)),
+          fill: alone ? "none" : tint,
           stroke: alone ? "var(--lost)" : "none", "stroke-width": 2,
           opacity: alone ? 1 : share === null ? 0.35 : 0.75 * share ** 2 }, parent);
       }

@@ -5,10 +5,23 @@ const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00
 const RAMP = ["#440154", "#472d7b", "#3b528b", "#2c728e", "#21918c", "#28ae80", "#5ec962",
   "#addc30", "#fde725"];
 
-const rgb = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
+const rgb = (text) => [1, 3, 5].map((at) => parseInt(text.slice(at, at + 2), 16));
 
+const hex = (parts) => "#" + parts.map((part) => part.toString(16).padStart(2, "0")).join("");
+
+const isDark = () => document.documentElement.dataset.theme === "dark";
+
+// Beyond the palette the same colours come again, nearer to the ink and then to the paper.
+function categoryColour(code) {
+  const round = Math.floor(code / PALETTE.length) % 3, own = rgb(PALETTE[code % PALETTE.length]);
+  const toward = (round === 1) === isDark() ? 255 : 0;
+  return own.map((part) => Math.round(part + (round ? 0.45 : 0) * (toward - part)));
+}
+
+// Without the end of the ramp that cannot be seen on the paper.
 function rampColour(share) {
-  const at = Math.max(0, Math.min(1, share)) * (RAMP.length - 1);
+  const [first, last] = isDark() ? [0.2, 1] : [0, 0.88];
+  const at = (first + (last - first) * share) * (RAMP.length - 1);
   const low = Math.min(RAMP.length - 2, Math.floor(at));
   const [a, b] = [rgb(RAMP[low]), rgb(RAMP[low + 1])];
   return a.map((value, i) => Math.round(value + (at - low) * (b[i] - value)));
@@ -28,15 +41,15 @@ class GlRenderer {
     this.kind = "webgl2";
     const vertex = `#version 300 es
       in vec2 place; in vec4 colour; uniform vec2 scale; uniform vec2 shift; uniform float size;
-      out vec4 tint;
+      out vec4 tint; out float wide;
       void main() { gl_Position = vec4(place * scale + shift, 0.0, 1.0);
         gl_PointSize = colour.a > 0.0 ? size : 0.0;
         if (colour.a == 0.0) gl_Position = vec4(9.0, 9.0, 9.0, 1.0);
-        tint = colour; }`;
+        tint = colour; wide = size; }`;
     const fragment = `#version 300 es
-      precision mediump float; in vec4 tint; out vec4 drawn;
-      void main() { vec2 from = gl_PointCoord - 0.5; float far = dot(from, from);
-        if (far > 0.25) discard; drawn = vec4(tint.rgb * tint.a, tint.a); }`;
+      precision mediump float; in vec4 tint; in float wide; out vec4 drawn;
+      void main() { float far = length(gl_PointCoord - 0.5); if (far > 0.5) discard;
+        drawn = vec4(tint.rgb, 1.0) * tint.a * min(1.0, (0.5 - far) * wide + 0.3); }`;
     const program = gl.createProgram();
     for (const [kind, text] of [[gl.VERTEX_SHADER, vertex], [gl.FRAGMENT_SHADER, fragment]]) {
       const shader = gl.createShader(kind);
@@ -92,6 +105,7 @@ class CpuRenderer {
   setPlaces(xy) { this.xy = xy; }
   setColours(bytes) { this.words = new Uint32Array(bytes.buffer, 0, bytes.length / 4); }
   draw(view, width, height, size) {
+    if (this.words.length <= 3000) { this.drawFew(view, width, height, size); return; }
     if (!this.image || this.image.width !== width || this.image.height !== height) {
       this.image = this.context.createImageData(width, height);
       this.pixels = new Uint32Array(this.image.data.buffer);
@@ -115,6 +129,18 @@ class CpuRenderer {
       for (let j = 0; j < jumps.length; j += 1) pixels[at + jumps[j]] = word;
     }
     this.context.putImageData(this.image, 0, 0);
+  }
+  // With smooth edges, which many points would take too long for.
+  drawFew({ zoom, x: left, y: top }, width, height, size) {
+    const { context, xy, words } = this;
+    context.clearRect(0, 0, width, height);
+    words.forEach((word, i) => {
+      const parts = [word & 255, (word >> 8) & 255, (word >> 16) & 255, (word >>> 24) / 255];
+      context.fillStyle = `rgba(${parts.join(",")})`;
+      context.beginPath();
+      context.arc(xy[2 * i] * zoom + left, xy[2 * i + 1] * zoom + top, size / 2, 0, 7);
+      context.fill();
+    });
   }
 }
 

@@ -157,11 +157,11 @@ function recolour() {
       if (value !== null) { low = Math.min(low, value); high = Math.max(high, value); }
     }
   }
-  const tints = PALETTE.map(rgb);
+  const tints = (column.labels || []).map((_, code) => categoryColour(code));
   for (let i = 0; i < n; i += 1) {
     const value = column.values[i];
     let tint = [128, 128, 128];
-    if (column.kind === "category") tint = tints[value % tints.length];
+    if (column.kind === "category") tint = tints[value];
     else if (value !== null) tint = rampColour(high > low ? (value - low) / (high - low) : 0.5);
     const hidden = column.kind === "category" && state.off.has(value);
     const faint = state.chosen && !state.chosen.has(i);
@@ -196,7 +196,7 @@ function drawLegend(column, low, high) {
     const button = make("button", "", legend);
     button.type = "button";
     button.setAttribute("aria-pressed", String(!state.off.has(code)));
-    make("span", "", button, "dot").style.background = PALETTE[code % PALETTE.length];
+    make("span", "", button, "dot").style.background = hex(categoryColour(code));
     make("span", `${column.name} ${label}`, button);
     button.addEventListener("click", () => {
       if (!state.off.delete(code)) state.off.add(code);
@@ -449,7 +449,7 @@ async function explainOne(i, j, drawing, place) {
   if (state.first !== i || state.second >= 0 || !match || !match.s) return;
   place.lastElementChild.replaceWith(drawGraph(drawing, nameOf(i), 380, 200, match.s));
   place.lastElementChild.id = "shares";
-  make("p", `Dark nodes and wide edges: in common with the nearest graph, ${nameOf(j)}.`, place,
+  make("p", `Strong colours and wide edges: in common with the nearest graph, ${nameOf(j)}.`, place,
     "soft");
 }
 
@@ -459,7 +459,7 @@ function explainPair(panel, i, j, mine, theirs, match) {
   for (const [k, drawing, shares] of [[i, mine, match.s], [j, theirs, match.z]]) {
     make("div", "", cards).append(drawGraph(drawing, nameOf(k), 190, 150, shares));
   }
-  make("p", "Dark nodes and wide edges contribute most to the similarity: " + match.why, panel,
+  make("p", "Strong colours and wide edges contribute most to the similarity: " + match.why, panel,
     "soft");
 }
 
@@ -727,8 +727,8 @@ async function begin() {
   by("reset").addEventListener("click", resetView);
   by("theme").addEventListener("click", () => {
     const root = document.documentElement;
-    root.dataset.theme = root.dataset.theme === "dark" ? "light" : "dark";
-    redraw();
+    root.dataset.theme = isDark() ? "light" : "dark";
+    recolour();
   });
   new ResizeObserver(() => { resize(); resetView(); }).observe(by("area"));
   // For measuring and tests: where a graph is, and how long drawing takes.

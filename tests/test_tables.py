@@ -1,13 +1,16 @@
-import sys
-
 import numpy as np
 import pytest
-import typer
 
-from ddgk.cli.outputs import TABLES, Table, check_output, write_table
-from ddgk.errors import MissingExtraError
+from ddgk.tables import Table, text_table, write_table
 
 VALUES = np.array([[0.1, 1 / 3], [2e-17, -4.0]], dtype=np.float32)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(params=[None, np.array([1, -1])], ids=["no classes", "classes"])
@@ -49,30 +52,6 @@ def test_tables_read_back_to_the_same_bits(table, folder, suffix):
         assert found["class"].tolist() == [1, -1]
 
 
-def test_parquet_says_what_to_install(folder, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'ddgk\[parquet\]'"):
-        check_output(folder / "x.parquet", TABLES, force=False)
-
-
-def test_outputs_are_refused_before_the_work(folder, monkeypatch):
-    (folder / "x.csv").write_text("mine")
-    (folder / "folder.csv").mkdir()
-    with pytest.raises(FileExistsError, match="exists; choose another name, or pass --force"):
-        check_output(folder / "x.csv", TABLES, force=False)
-    check_output(folder / "x.csv", TABLES, force=True)
-    with pytest.raises(IsADirectoryError, match="is a folder"):
-        check_output(folder / "folder.csv", TABLES, force=True)
-    with pytest.raises(FileNotFoundError, match="there is no folder"):
-        check_output(folder / "none" / "x.csv", TABLES, force=False)
-    monkeypatch.setattr("os.access", lambda *_: False)
-    with pytest.raises(PermissionError, match="cannot be written into the folder"):
-        check_output(folder / "y.csv", TABLES, force=False)
-    with pytest.raises(typer.BadParameter, match="must end in one of"):
-        check_output(folder / "x.xlsx", TABLES, force=False)
-    assert (folder / "x.csv").read_text() == "mine"
-
-
 HOSTILE = [
     "a\rb",
     "a\nb",
@@ -86,18 +65,15 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("formulas", [False, True])
-def test_hostile_names_stay_one_field_and_are_no_formulas(folder, formulas):
+def test_hostile_names_stay_one_field_and_are_no_formulas(folder):
     pandas = pytest.importorskip("pandas")
     table = Table(np.zeros((9, 1), np.float32), HOSTILE, ["=column"], None)
-    write_table(folder / "x.csv", table, formulas=formulas)
+    write_table(folder / "x.csv", table)
     found = pandas.read_csv("x.csv", dtype={"name": str}, skipinitialspace=False)
     written = [name.replace("\ud800", "\\ud800") for name in HOSTILE]
-    expected = (
-        written if formulas else [*written[:2], *("'" + n for n in written[2:7]), *written[7:]]
-    )
+    expected = [*written[:2], *("'" + name for name in written[2:7]), *written[7:]]
     assert found["name"].tolist() == expected
-    assert found.columns.tolist() == ["name", "=column" if formulas else "'=column"]
+    assert found.columns.tolist() == ["name", "'=column"]
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".parquet"])
@@ -118,3 +94,17 @@ def test_npz_and_parquet_are_compressed(folder):
     for suffix in (".npz", ".parquet"):
         write_table(folder / f"x{suffix}", table)
         assert (folder / f"x{suffix}").stat().st_size < 5000 * 20
+
+
+def test_cells_of_a_table_in_the_terminal_are_text():
+    from io import StringIO
+
+    from rich.console import Console
+
+    out = StringIO()
+    table = text_table(
+        ("name", "n"), [("[red]x[/red]", 1)], right=("n",), title="[b]t", caption="c"
+    )
+    Console(file=out, width=60).print(table)
+    assert "[red]x[/red]" in out.getvalue()
+    assert "[b]t" in out.getvalue()

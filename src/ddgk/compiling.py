@@ -101,7 +101,7 @@ def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
-    options = {"error_model": "numpy", "nogil": True, **options}
+    options = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **options}
     try:
         result: Any = numba.njit(**options, cache=True)(function)
     except RuntimeError:  # no folder on this computer can be written: compile in every process

@@ -38,10 +38,9 @@ class Part(NamedTuple):
 
 PROBE_SECONDS = 0.45  # of `_probe`
 PARTS = {
-    "refinement": Part("ddgk.symmetry", "_refine", 4.0),
-    "encoders": Part("ddgk.engine.fused.encoders", "train_network", 5.6),
-    "attention": Part("ddgk.features", "_product", 8.1),
-    "pairs": Part("ddgk.engine.fused.pairs", "train_group", 14.6),
+    "encoders": Part("ddgk.engine.fused.encoders", "train_network", 4.0),
+    "attention": Part("ddgk.features", "_product", 7.0),
+    "pairs": Part("ddgk.engine.fused.pairs", "train_group", 12.0),
     "alignment": Part("ddgk.alignment.search", "weigh", 7.4),
 }
 

@@ -334,17 +334,13 @@ class Encoding:
     def _codes(self, graph: Graph, arcs: Arcs) -> tuple[Integers, Arcs]:
         """Return what distinguishes nodes initially, and the arcs that refine them."""
         colours = np.zeros(graph.n_nodes, dtype=np.int64)
-        tails, heads, codes = [arcs.tails], [arcs.heads], [arcs.codes]
         for attribute in self.attributes.attributes:
             own = attribute.colours(graph)
             colours = colours * (1 + int(own.max(initial=0))) + own
             of_edges = attribute.edge_codes(graph)
             if of_edges is not None:
-                other = both_ways(graph, of_edges)
-                tails.append(other.tails)
-                heads.append(other.heads)
-                codes.append(other.codes + 1 + max(int(c.max(initial=-1)) for c in codes))
-        return colours, Arcs(*map(np.concatenate, (tails, heads, codes)))
+                arcs = arcs.concatenated(both_ways(graph, of_edges))
+        return colours, arcs
 
     def _unit_colours(self, graph: Graph) -> Integers | None:
         """Return what distinguishes edges initially, where units are edges."""

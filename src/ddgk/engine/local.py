@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -110,13 +110,36 @@ class LocalSource:
 
     @cached_property
     def packed(self) -> tuple[Any, ...]:
-        """Return the encoder as arrays of one shape: table, W, b, W_o, b_o."""
-        return _packed(self)
+        """Return the encoder as float32: table, W and b of all layers stacked, W_o, b_o."""
+        width = self.hidden[0][0].shape[1]
+        rows = max(self.table.shape[1], width)
+        weights = np.zeros((len(self.hidden), rows, width), np.float32)
+        biases = np.zeros((len(self.hidden), width), np.float32)
+        for layer, (matrix, bias) in enumerate(self.hidden):
+            weights[layer, : len(matrix)] = matrix
+            biases[layer] = np.reshape(bias, -1)
+        output, bias = self.output
+        return (
+            np.ascontiguousarray(self.table, dtype=np.float32),
+            weights,
+            biases,
+            np.ascontiguousarray(output, dtype=np.float32),
+            np.ascontiguousarray(np.reshape(bias, -1), dtype=np.float32),
+        )
 
     @cached_property
     def carried(self) -> tuple[Any, ...]:
-        """Return what source nodes carry, as lists."""
-        return _carried(self)
+        """List what source nodes carry: starts, (n_attributes, n_s + 1), columns and values."""
+        starts = np.zeros((len(self.attributes), len(self.table) + 1), np.int64)
+        columns, values = [np.zeros(0, np.int64)], [np.zeros(0)]
+        size = 0
+        for a, rows in enumerate(self.attributes):
+            nodes, where = np.nonzero(rows)
+            starts[a] = size + np.searchsorted(nodes, np.arange(len(rows) + 1))
+            columns.append(where)
+            values.append(rows[nodes, where])
+            size += len(nodes)
+        return starts, np.concatenate(columns), np.concatenate(values).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -275,11 +298,16 @@ def colour(targets: LocalTargets, n_levels: int) -> tuple[Level, ...]:
     return tuple(levels)
 
 
-def _merge_neighbours(nodes: Integers, side: Adjacency, ids: Integers) -> tuple[Any, ...]:
-    """List the neighbours of some nodes by neighbourhood, ascending; equal ones are merged.
+class _Neighbours(NamedTuple):
+    """Neighbours of some nodes, by neighbourhood (rows), ascending; equal ones are merged."""
 
-    Returns starts, ids, weights and how many neighbours each entry stands for.
-    """
+    starts: Integers
+    rows: NDArray[np.int32]
+    weights: Singles
+    counts: Singles  # how many neighbours each entry stands for
+
+
+def _merge_neighbours(nodes: Integers, side: Adjacency, ids: Integers) -> _Neighbours:
     first, sizes = side.starts[nodes], side.starts[nodes + 1] - side.starts[nodes]
     owner = np.repeat(np.arange(len(nodes)), sizes)
     within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -298,23 +326,7 @@ def _merge_neighbours(nodes: Integers, side: Adjacency, ids: Integers) -> tuple[
     counts = np.diff(np.append(places, len(key))).astype(np.float32)
     starts = np.searchsorted(owner[order][places], np.arange(len(nodes) + 1))
     rows = (key[places] % max(1, len(ids))).astype(np.int32)
-    return starts.astype(np.int64), rows, weights[places], counts
-
-
-@dataclass(frozen=True)
-class _Neighbours:
-    starts: Integers
-    rows: NDArray[np.int32]
-    weights: Singles
-    counts: Singles
-
-    @classmethod
-    def of(cls, nodes: Integers, side: Adjacency, ids: Integers) -> _Neighbours:
-        return cls(*_merge_neighbours(nodes, side, ids))
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return self.starts, self.rows, self.weights, self.counts
+    return _Neighbours(starts.astype(np.int64), rows, weights[places], counts)
 
 
 def _pool(near: _Neighbours, given: Doubles, kind: int) -> Doubles:
@@ -653,10 +665,10 @@ class _Prepared:
         out, into, rows = [], [], []
         graph = np.repeat(np.arange(len(targets.starts) - 1), np.diff(targets.starts))
         for level, following in pairwise(levels):
-            out.append(_Neighbours.of(following.nodes, targets.out, level.ids))
+            out.append(_merge_neighbours(following.nodes, targets.out, level.ids))
             same = targets.into is targets.out
             into.append(
-                out[-1] if same else _Neighbours.of(following.nodes, targets.into, level.ids)
+                out[-1] if same else _merge_neighbours(following.nodes, targets.into, level.ids)
             )
             rows.append(following.ids[np.lexsort((following.ids, graph))])
         widths = [attribute.own.shape[1] for attribute in targets.attributes]
@@ -743,38 +755,6 @@ def _in_threads(work: Any, items: Sequence[int]) -> Any:
         return list(pool.map(work, items))
 
 
-def _packed(source: LocalSource) -> tuple[Any, ...]:
-    width = source.hidden[0][0].shape[1]
-    rows = max(source.table.shape[1], width)
-    weights = np.zeros((len(source.hidden), rows, width), np.float32)
-    biases = np.zeros((len(source.hidden), width), np.float32)
-    for layer, (matrix, bias) in enumerate(source.hidden):
-        weights[layer, : len(matrix)] = matrix
-        biases[layer] = np.reshape(bias, -1)
-    output, bias = source.output
-    return (
-        np.ascontiguousarray(source.table, dtype=np.float32),
-        weights,
-        biases,
-        np.ascontiguousarray(output, dtype=np.float32),
-        np.ascontiguousarray(np.reshape(bias, -1), dtype=np.float32),
-    )
-
-
-def _carried(source: LocalSource) -> tuple[Any, ...]:
-    """List what source nodes carry: starts, (n_attributes, n_s + 1), columns and values."""
-    starts = np.zeros((len(source.attributes), len(source.table) + 1), np.int64)
-    columns, values = [np.zeros(0, np.int64)], [np.zeros(0)]
-    size = 0
-    for a, rows in enumerate(source.attributes):
-        nodes, where = np.nonzero(rows)
-        starts[a] = size + np.searchsorted(nodes, np.arange(len(rows) + 1))
-        columns.append(where)
-        values.append(rows[nodes, where])
-        size += len(nodes)
-    return starts, np.concatenate(columns), np.concatenate(values).astype(np.float32)
-
-
 def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTraining) -> Any:
     """Yield, for every checkpoint, the next A (None after the last) and the loss terms."""
     encoder = source.packed
@@ -799,7 +779,7 @@ def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTrain
         ids = uniform if step == 0 else np.arange(len(levels[step].nodes))
         rows = ids[levels[step].ids[following.nodes]]
         out, into = prepared.out[step], prepared.into[step]
-        sides = [(near.starts, ids[near.rows], near.weights, near.counts) for near in (out, into)]
+        sides = [tuple(near._replace(rows=ids[near.rows])) for near in (out, into)]
         trains = step < training.n_steps
         losses = np.empty((len(following.nodes), n_terms), np.float32)
         moved = np.empty((len(following.nodes) if trains else 0, n_source), np.float32)

@@ -377,13 +377,6 @@ def record_costs(
 
 
 @inner
-def predict(scores: Any, predicted: Any, n_entries: int) -> None:
-    """S = s(Y)."""
-    for entry in range(0, n_entries * LANES, LANES):
-        store(predicted, entry, sigmoid(take(scores, entry)))
-
-
-@inner
 def structure_slopes(
     slopes: Any,
     sigmoids: Any,

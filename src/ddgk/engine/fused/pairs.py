@@ -33,7 +33,6 @@ from ddgk.engine.fused.kernels import (
     forward_layers,
     gather_labels,
     place_matrix,
-    predict,
     record_costs,
     scatter_labels,
     score,
@@ -44,7 +43,7 @@ from ddgk.engine.fused.kernels import (
     train_attention,
     train_reverse,
 )
-from ddgk.engine.fused.lanes import LANES, fill, fma, store, take, widen
+from ddgk.engine.fused.lanes import LANES, fill, fma, sigmoid, store, take, widen
 from ddgk.engine.fused.products import (
     multiply,
     multiply_bent,
@@ -222,7 +221,8 @@ def label_slopes(
     """
     plan, _, target, labels = packed
     n_rows, n_nodes, n_labels = last - first, plan.n_nodes, target.starts[-1]
-    predict(memory.predicted, memory.sigmoids, n_rows * n_nodes)
+    for entry in range(0, n_rows * n_nodes * LANES, LANES):
+        store(memory.sigmoids, entry, sigmoid(take(memory.predicted, entry)))
     inferred = view(memory.counts, 0, n_labels * LANES, LANES)
     if plan.alone:
         gather_labels(memory.sigmoids, 0, n_nodes, target.by_label, memory.counts, n_rows)

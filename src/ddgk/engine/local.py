@@ -302,7 +302,7 @@ class _Neighbours(NamedTuple):
     """Neighbours of some nodes, by neighbourhood (rows), ascending; equal ones are merged."""
 
     starts: Integers
-    rows: NDArray[np.int32]
+    rows: Integers
     weights: Singles
     counts: Singles  # how many neighbours each entry stands for
 
@@ -325,7 +325,7 @@ def _merge_neighbours(nodes: Integers, side: Adjacency, ids: Integers) -> _Neigh
     places = np.flatnonzero(begins)
     counts = np.diff(np.append(places, len(key))).astype(np.float32)
     starts = np.searchsorted(owner[order][places], np.arange(len(nodes) + 1))
-    rows = (key[places] % max(1, len(ids))).astype(np.int32)
+    rows = key[places] % max(1, len(ids))
     return _Neighbours(starts.astype(np.int64), rows, weights[places], counts)
 
 

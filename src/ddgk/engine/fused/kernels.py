@@ -13,6 +13,7 @@ those the target has (reverse).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,7 @@ def softmax(scores: Any, attention: Any, first: int, last: int, n_columns: int) 
             store(attention, row + j * LANES, take(attention, row + j * LANES) * share)
 
 
+@lru_cache(64)
 def adam_paces(rate: float, n_steps: int) -> Array:
     """Return Adam's two factors at steps 1, 2, ..., (n_steps, 2), with its usual constants.
 

@@ -126,12 +126,36 @@ def source_labels(source: Source) -> list[Integers]:
     return [np.flatnonzero(np.any(q != 0, axis=0)) for q in source.attributes]
 
 
-def target_labels(graph: EncodedGraph) -> list[Integers]:
-    """Return the labels that nodes of a target carry or have around them, per attribute."""
-    return [
-        np.flatnonzero(np.any(a.nodes != 0, axis=0) | np.any(a.neighbours != 0, axis=0))
-        for a in graph.attributes
+def label_columns(graphs: Sequence[EncodedGraph]) -> tuple[list[Array], list[Array], Integers]:
+    """Return Q_s and C of every graph at the labels it carries or has around it, and the starts.
+
+    The columns of an attribute start at the same place in all graphs.
+    """
+    labels = [
+        [
+            np.flatnonzero(np.any(a.nodes != 0, axis=0) | np.any(a.neighbours != 0, axis=0))
+            for a in g.attributes
+        ]
+        for g in graphs
     ]
+    starts = starts_of([max(map(len, own)) for own in zip(*labels, strict=True)])
+    around, nodes = (
+        [np.zeros((len(g.unit_weights), starts[-1])) for g in graphs] for _ in range(2)
+    )
+    for place, (graph, own) in enumerate(zip(graphs, labels, strict=True)):
+        for attribute, start, columns in zip(graph.attributes, starts[:-1], own, strict=True):
+            taken = slice(start, start + len(columns))
+            around[place][:, taken] = attribute.neighbours[:, columns]
+            nodes[place][:, taken] = attribute.nodes[:, columns]
+    return around, nodes, starts
+
+
+def scales_of(graph: EncodedGraph, training: PairTraining) -> tuple[float, float]:
+    """Return the divisors of the structure loss and of the attribute losses."""
+    if training.reduction == "sum":
+        return 1.0, 1.0
+    count = float(graph.unit_weights.sum())
+    return count * float(graph.node_weights.sum()), count
 
 
 @dataclass(frozen=True)
@@ -255,45 +279,32 @@ class Call:
                 return in_rows(matrices[0], precision)
             return in_lanes(matrices, (rows, *matrices[0].shape[1:]), precision)
 
-        n_attributes = len(self.widths)
-        labels = [target_labels(g) for g in graphs]
-        widths = [max(len(own[a]) for own in labels) for a in range(n_attributes)]
-        starts = starts_of(widths)
-        units, around, nodes = [], [], []
-        scales = np.ones((2, LANES))
-        for lane, (graph, own) in enumerate(zip(graphs, labels, strict=True)):
-            n = len(graph.unit_weights)
-            units.append(side_by_side([a.units for a in graph.attributes], n))
-            both = np.zeros((2, n, int(starts[-1])))
-            for attribute, start, columns in zip(graph.attributes, starts[:-1], own, strict=True):
-                taken = slice(start, start + len(columns))
-                both[0, :, taken] = attribute.neighbours[:, columns]
-                both[1, :, taken] = graph.node_weights[:, None] * attribute.nodes[:, columns]
-            around.append(both[0])
-            nodes.append(both[1])
-            if self.training.reduction == "mean":
-                count = float(graph.unit_weights.sum())
-                own_scales = [[count * float(graph.node_weights.sum())], [count]]
-                scales[:, slice(None) if alone else slice(lane, lane + 1)] = own_scales
-        by_lane = scales[:, : len(graphs)].T
+        if alone:
+            matrix = aligned(0, precision=precision)
+            columns = flat(np.repeat(graphs[0].node_weights, LANES), precision)
+        else:
+            matrix = in_lanes([g.dense_matrix() for g in graphs], (rows, rows), precision)
+            columns = lay([g.node_weights for g in graphs])
+        units = [side_by_side([a.units for a in g.attributes], len(g.unit_weights)) for g in graphs]
+        around, nodes, starts = label_columns(graphs)
+        weighted = [g.node_weights[:, None] * c for g, c in zip(graphs, nodes, strict=True)]
+        sparse_labels = weighted[0] if alone else np.zeros((0, 0))
+        scales = np.array([scales_of(g, self.training) for g in graphs])
+        by_lane = np.ones((2, LANES))
+        by_lane[:, : None if alone else len(graphs)] = scales.T
         weights = [g.unit_weights for g in graphs]
-        columns = [g.node_weights for g in graphs]
-        nothing = compress(np.zeros((0, 0)), precision)
-        empty = aligned(0, precision=precision)
         packed = PackedTarget(
-            matrix=empty
-            if alone
-            else in_lanes([g.dense_matrix() for g in graphs], (rows, rows), precision),
-            entries=compress(graphs[0].matrix, precision) if alone else nothing,
-            structure_factors=lay([w / s for w, (s, _) in zip(weights, by_lane, strict=True)]),
-            label_factors=lay([w / s for w, (_, s) in zip(weights, by_lane, strict=True)]),
+            matrix=matrix,
+            entries=compress(graphs[0].matrix if alone else np.zeros((0, 0)), precision),
+            structure_factors=lay([w / s for w, (s, _) in zip(weights, scales, strict=True)]),
+            label_factors=lay([w / s for w, (_, s) in zip(weights, scales, strict=True)]),
             weights=lay(weights),
-            column_weights=flat(np.repeat(columns[0], LANES), precision) if alone else lay(columns),
-            scales=flat(scales, np.float64),
+            column_weights=columns,
+            scales=flat(by_lane, np.float64),
             neighbours=lay(around),
-            nodes=empty if alone else lay(nodes),
-            by_label=compress(nodes[0].T, precision) if alone else nothing,
-            by_node=compress(nodes[0], precision) if alone else nothing,
+            nodes=aligned(0, precision=precision) if alone else lay(weighted),
+            by_label=compress(sparse_labels.T, precision),
+            by_node=compress(sparse_labels, precision),
             starts=starts,
         )
         return lay(units).reshape(rows, -1, LANES), packed

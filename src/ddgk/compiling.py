@@ -40,7 +40,7 @@ PROBE_SECONDS = 0.45  # of `_probe`
 PARTS = {
     "encoders": Part("ddgk.engine.fused.encoders", "train_network", 4.0),
     "attention": Part("ddgk.features", "_product", 7.0),
-    "pairs": Part("ddgk.engine.fused.pairs", "train_group", 12.0),
+    "pairs": Part("ddgk.engine.fused.pairs", "train_group", 10.0),
     "alignment": Part("ddgk.alignment.search", "weigh", 7.4),
 }
 
@@ -80,6 +80,14 @@ def inlined(function: Function) -> Function:
     """Compile a function that becomes part of every kernel that calls it."""
     result = numba.njit(**INNER, _nrt=False, forceinline=True)(function)
     return cast(Function, without_literals(result))
+
+
+def once(function: Function) -> Function:
+    """Compile a function within the kernel that calls it, at one place: it passes no arguments.
+
+    That saves much of the time for functions that take tuples of many arrays.
+    """
+    return cast(Function, numba.njit(**INNER, _nrt=False, inline="always")(function))
 
 
 def without_literals(kernel: Any) -> Any:

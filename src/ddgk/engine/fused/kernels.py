@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ddgk.compiling import inlined, inner
+from ddgk.compiling import inlined, inner, once
 from ddgk.engine.arrays import EPSILON, Array
 from ddgk.engine.fused.lanes import (
     LANES,
@@ -279,7 +279,7 @@ def relayout(lanes: Any, numbers: Any, n_rows: int, n_columns: int, back: bool) 
                     numbers[plain] = lanes[packed]
 
 
-@inner
+@once
 def find_nodes(plan: Any, lift: Any, memory: Any) -> None:
     """Compute M of every node, where it has low rank M = (R^T | r) lift^T, as lanes or numbers."""
     known, n_reverse = plan.n_factors, plan.n_source + 1
@@ -294,7 +294,7 @@ def find_nodes(plan: Any, lift: Any, memory: Any) -> None:
         relayout(memory.nodes, memory.numbers, plan.rows, known, False)
 
 
-@inner
+@once
 def find_nodes_back(plan: Any, lift: Any, memory: Any) -> None:
     """Take dL/dM back to the gradient of the reverse attention."""
     known, n_reverse = plan.n_factors, plan.n_source + 1

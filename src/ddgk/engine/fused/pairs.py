@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.compiling import inner, lean
+from ddgk.compiling import inner, lean, once
 from ddgk.engine.fused.kernels import (
     add_bias,
     add_missing,
@@ -158,7 +158,7 @@ class Memory(NamedTuple):
     costs: NDArray[np.float64]  # (2, rows, n_t) lanes, or empty
 
 
-@inner
+@once
 def encode_rows(first: int, last: int, plan: Any, source: Any, memory: Any) -> None:
     """X_0 = P E, ..., X_L; Z = X_L W_o + b_o, or its tanh, unless the product has low rank."""
     n_rows, n_source = last - first, plan.n_source
@@ -185,7 +185,7 @@ def encode_rows(first: int, last: int, plan: Any, source: Any, memory: Any) -> N
     set_column(memory.factors, plan.n_factors - 1, n_rows, plan.factor_step)
 
 
-@inner
+@once
 def encode_rows_back(first: int, last: int, plan: Any, source: Any, memory: Any) -> None:
     """From dL/dF to dL/dX_0 of some rows."""
     n_rows, n_source = last - first, plan.n_source
@@ -211,7 +211,7 @@ def encode_rows_back(first: int, last: int, plan: Any, source: Any, memory: Any)
             store(memory.inputs_slopes, at, take(slopes, i * plan.step + j * LANES))
 
 
-@inner
+@once
 def label_slopes(
     first: int, last: int, packed: Any, memory: Any, terms: Any, records: bool
 ) -> None:
@@ -244,7 +244,7 @@ def label_slopes(
         multiply(inferred, transposed, out, n_rows, n_labels, n_nodes, False)
 
 
-@inner
+@once
 def reconstruct_rows(
     first: int, last: int, packed: Any, memory: Any, terms: Any, record: Any
 ) -> None:
@@ -282,7 +282,7 @@ def reconstruct_rows(
         encode_rows_back(first, last, plan, source, memory)
 
 
-@inner
+@once
 def train_rows(
     first: int, last: int, packed: Any, memory: Any, terms: Any, record: Any, pace: Any
 ) -> None:

@@ -26,7 +26,7 @@ EXTRAS = {
     "cluster": (("distributed",), "runs on a Dask cluster"),
     "cloud": (("fsspec",), "runs in a bucket"),
 }
-KERNEL = re.compile(r"^@(compiled|lean|numba\.njit)\b", re.MULTILINE)
+KERNEL = re.compile(r"^@(compiled|lean|kept|numba\.njit)\b", re.MULTILINE)
 VARIABLES = ("DDGK_DATA", "DDGK_CACHE", "DDGK_MIRROR", "NUMBA_CACHE_DIR", "NUMBA_NUM_THREADS")
 
 

@@ -44,9 +44,9 @@ STRUCTURE_TERMS = ("edges", "forward_background", "reverse_background")
 N_STRUCTURE = len(STRUCTURE_TERMS)
 LABELS, REALS = 0, 1  # kinds of attributes: cross-entropy, squared error
 _FAST: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz", "arcp"}}
-_kernel: Any = kept(**_FAST, _nrt=False)
-_inner: Any = numba.njit(**INNER, **_FAST, _nrt=False)
-_inlined: Any = numba.njit(**INNER, **_FAST, _nrt=False, forceinline=True)
+_KEPT: dict[str, Any] = {**_FAST, "_nrt": False}
+_inner: Any = numba.njit(**INNER, **_KEPT)
+_inlined: Any = numba.njit(**INNER, **_KEPT, forceinline=True)
 _OUT, _IN = np.uint64(0x243F6A8885A308D3), np.uint64(0x13198A2E03707344)
 
 
@@ -352,7 +352,7 @@ def _pool(near: _Neighbours, given: Doubles, kind: int) -> Doubles:
 # --- training ------------------------------------------------------------------------------------
 
 
-@_kernel
+@kept(**_KEPT)
 def _forward(
     A: Any,
     table: Any,
@@ -522,7 +522,7 @@ def _attribute_terms(
                     gP[m] += coefficient * slope
 
 
-@_kernel
+@kept(**_KEPT)
 def _step(
     rows: Any,
     out: Any,
@@ -628,7 +628,7 @@ def _step(
             moved[r, m] = A[i, m] - scale * P[i, m] * (gP[m] - mean)
 
 
-@_kernel
+@kept(**_KEPT)
 def _project(losses: Any, directions: Any, views: Any) -> None:
     """Add log(1 + losses) R to the views."""
     n_terms, size = directions.shape

@@ -98,8 +98,7 @@ def test_a_node_has_the_mean_of_its_edges():
     assert (learned.means, learned.deviations) == ((2.0,), (1.0,))
     np.testing.assert_array_equal(learned.units(graph).values, [[-1], [0], [1]])
     np.testing.assert_array_equal(learned.edges(graph).values, [[-1], [1]])
-    assert learned.edge_codes(graph).tolist() == [0, 1]
-    assert learned.colours(graph).tolist() == [0, 0, 0]
+    assert learned.codes(graph).tolist() == [0, 1]
 
 
 def test_missing_values_are_masked():
@@ -114,7 +113,7 @@ def test_missing_values_are_masked():
     around = pooled(matrix, found)
     np.testing.assert_array_equal(around.values, [[1, 0], [-1, 0], [1, 0]])
     np.testing.assert_array_equal(around.known, np.ones((3, 2)))
-    assert len(set(nodes.colours(graph).tolist())) == 3
+    assert len(set(nodes.codes(graph).tolist())) == 3
 
 
 def test_a_constant_column_is_centred():
@@ -214,8 +213,7 @@ def test_a_target_must_carry_what_was_fitted():
         learn_attributes([PATH, wider], "auto")
 
 
-def test_colours_tell_what_nodes_carry():
-    assert NodeLabels.learn([PATH]).colours(PATH).tolist() == [0, 1, 0, 2]
-    assert len(set(NodeValues.learn([PATH]).colours(PATH).tolist())) == 4
-    assert set(EdgeLabels.learn([PATH]).colours(PATH).tolist()) == {0}
+def test_codes_tell_what_nodes_carry():
+    assert NodeLabels.learn([PATH]).codes(PATH).tolist() == [0, 1, 0, 2]
+    assert len(set(NodeValues.learn([PATH]).codes(PATH).tolist())) == 4
     assert AttributeRows(np.zeros((1, 1))).known is None

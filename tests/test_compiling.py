@@ -7,11 +7,14 @@ import subprocess
 import sys
 from importlib import import_module
 
-import numpy as np
 import pytest
 
 from ddgk import compiling
-from ddgk.symmetry import SMALL, Arcs, canonical_order
+from ddgk.config import Config
+from ddgk.encoder import train_encoders
+from ddgk.engine import make_engine
+from ddgk.graphs import Graph
+from ddgk.targets import Encoding
 
 
 @pytest.mark.parametrize("name", compiling.PARTS)
@@ -21,18 +24,19 @@ def test_every_part_has_a_kernel(name):
 
 
 def test_what_is_compiled_is_not_announced(capfd, monkeypatch):
-    tails = np.arange(SMALL)
-    canonical_order(np.zeros(SMALL + 1, np.int64), Arcs(tails, tails + 1, np.zeros_like(tails)))
+    ring = Graph(4, [(0, 1), (1, 2), (2, 3), (0, 3)])
+    train_encoders([ring], Encoding(), Config(encoder_epochs=1), make_engine(), 0)
+    capfd.readouterr()
     monkeypatch.setattr(compiling, "_ready", set())
-    compiling.prepare("refinement")
+    compiling.prepare("encoders")
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_first_use_says_how_long_it_takes(capfd, monkeypatch):
     monkeypatch.setattr(compiling, "_ready", set())
-    monkeypatch.setattr(compiling, "_is_compiled", lambda part: part.seconds > 5)
-    compiling.prepare("refinement", "encoders")
-    compiling.prepare("refinement")
+    monkeypatch.setattr(compiling, "_is_compiled", lambda part: part.kernel == "train_group")
+    compiling.prepare("encoders", "pairs")
+    compiling.prepare("encoders")
     assert capfd.readouterr().err.count("compiling for this computer, once; about") == 1
 
 

@@ -75,16 +75,8 @@ class Attribute:
         raise NotImplementedError
 
     def codes(self, graph: Graph) -> Integers:
-        """Return integers that are equal where nodes, or edges, carry the same."""
+        """Return integers that are equal where nodes, or edges, carry the same, for refinement."""
         raise NotImplementedError
-
-    def colours(self, graph: Graph) -> Integers:
-        """Return what distinguishes nodes, (n_nodes,); what edges carry does so through arcs."""
-        return np.zeros(graph.n_nodes, dtype=np.int64) if self.of_edges else self.codes(graph)
-
-    def edge_codes(self, graph: Graph) -> Integers | None:
-        """Return what distinguishes edges, (n_edges,); None for attributes of nodes."""
-        return self.codes(graph) if self.of_edges else None
 
     def unseen(self, graph: Graph) -> list[tuple[int, Hashable]]:  # noqa: ARG002
         """Return positions and labels that no graph of `fit` had."""

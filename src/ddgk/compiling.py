@@ -38,10 +38,9 @@ class Part(NamedTuple):
 
 PROBE_SECONDS = 0.45  # of `_probe`
 PARTS = {
-    "refinement": Part("ddgk.symmetry", "_refine", 4.0),
-    "encoders": Part("ddgk.engine.fused.encoders", "train_network", 5.6),
-    "attention": Part("ddgk.features", "_product", 8.1),
-    "pairs": Part("ddgk.engine.fused.pairs", "train_group", 14.6),
+    "encoders": Part("ddgk.engine.fused.encoders", "train_network", 4.0),
+    "attention": Part("ddgk.features", "_product", 7.0),
+    "pairs": Part("ddgk.engine.fused.pairs", "train_group", 10.0),
     "alignment": Part("ddgk.alignment.search", "weigh", 7.4),
 }
 
@@ -83,6 +82,14 @@ def inlined(function: Function) -> Function:
     return cast(Function, without_literals(result))
 
 
+def once(function: Function) -> Function:
+    """Compile a function within the kernel that calls it, at one place: it passes no arguments.
+
+    That saves much of the time for functions that take tuples of many arrays.
+    """
+    return cast(Function, numba.njit(**INNER, _nrt=False, inline="always")(function))
+
+
 def without_literals(kernel: Any) -> Any:
     """Keep Numba from compiling a kernel once more for every constant that it is called with."""
     with_literals = kernel.get_call_template
@@ -101,7 +108,7 @@ def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 
 def _kept(function: Callable[..., Any], **options: Any) -> Any:
-    options = {"error_model": "numpy", "nogil": True, **options}
+    options = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **options}
     try:
         result: Any = numba.njit(**options, cache=True)(function)
     except RuntimeError:  # no folder on this computer can be written: compile in every process

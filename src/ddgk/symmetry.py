@@ -10,21 +10,21 @@ The algorithm is partition refinement (1-dimensional Weisfeiler-Leman) in time t
 edges. Each round splits every class by the hashed multiset of (code, class) over the arcs of its
 nodes. Only nodes with an arc into a part that was split off in the round before are visited, and
 never because of the largest part: who sees none of the smaller parts sees the same as before. A
-path of n nodes takes n / 2 rounds, each of which visits a handful of nodes. Graphs of up to `SMALL`
-nodes are refined in numpy, all nodes in every round, with the same result: there is nothing to
-compile, which takes longer than most uses.
+path of n nodes takes n / 2 rounds, each of which visits a handful of nodes. The first rounds, which
+split most, look at all nodes in numpy, with the same result.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.compiling import compiled, inner
 from ddgk.hashing import scramble
 
 Integers = NDArray[np.int64]
@@ -33,9 +33,7 @@ Words = NDArray[np.uint64]
 # Two words: with 128 bits, a collision among a million nodes has a chance of about 1e-27.
 SALTS = np.array([0x243F6A8885A308D3, 0x13198A2E03707344], dtype=np.uint64)
 
-SMALL = 128  # nodes
-
-_scramble: Any = inner(scramble)
+MANY = 64  # a round looks at all nodes while it splits one class for so many of them
 
 
 @dataclass(frozen=True)
@@ -66,13 +64,6 @@ class Partition:
     def discrete(cls, n_nodes: int) -> Partition:
         """Return the partition in which every node is a class of its own, in the given order."""
         return cls(np.arange(n_nodes))
-
-    @classmethod
-    def inverse(cls, order: Integers) -> Partition:
-        """Return the partition in which every node is a class of its own, in that order."""
-        classes = np.empty(len(order), dtype=np.int64)
-        classes[order] = np.arange(len(order))
-        return cls(classes)
 
     @cached_property
     def sizes(self) -> Integers:
@@ -154,25 +145,32 @@ def sort_arcs(n_nodes: int, arcs: Arcs) -> SortedArcs:
 
 def refined(colours: Integers, arcs: SortedArcs) -> Integers:
     """Return the classes of the coarsest equitable partition, numbered in order, (n,)."""
-    if len(colours) <= SMALL:
-        return _stable(np.unique(colours, return_inverse=True)[1].reshape(-1), arcs)
-    cells = _refined_cells(colours, arcs, False)
-    starts = cells[START, cells[OWNER, : len(colours)]]
-    begins = np.zeros(len(starts), dtype=np.int64)
-    begins[starts] = 1
-    return np.asarray((np.cumsum(begins) - 1)[starts], dtype=np.int64)
+    classes, is_stable = _refined_at_large(colours, arcs)
+    if is_stable:
+        return classes
+    cells = _Cells(classes, arcs)
+    cells.refine()
+    return np.unique(cells.positions(), return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
 def ordered(colours: Integers, arcs: SortedArcs) -> Integers:
     """List nodes in the order of `canonical_order`, (n,)."""
-    if len(colours) <= SMALL:
-        return _small_order(refined(colours, arcs), arcs)
-    cells = _refined_cells(colours, arcs, True)
-    return np.asarray(cells[FIRST, cells[AT, : len(colours)]])
+    classes, is_stable = _refined_at_large(colours, arcs)
+    if classes.max(initial=-1) < len(classes) - 1:
+        cells = _Cells(classes, arcs)
+        if not is_stable:
+            cells.refine()
+        cells.separate()
+        classes = cells.positions()
+    return np.argsort(classes)
 
 
-def _stable(classes: Integers, arcs: SortedArcs) -> Integers:
-    """Split classes by the hashes of their nodes until none is split any more."""
+def _refined_at_large(colours: Integers, arcs: SortedArcs) -> tuple[Integers, bool]:
+    """Split all classes by the hashes of their nodes, while rounds split many of them.
+
+    Returns the classes, and whether no round would split any more.
+    """
+    classes = np.unique(colours, return_inverse=True)[1].reshape(-1).astype(np.int64)
     first = arcs.starts[0, :-1]
     has_arcs = first < arcs.starts[0, 1:]
     seen = np.zeros((2, len(classes)), dtype=np.uint64)
@@ -185,370 +183,156 @@ def _stable(classes: Integers, arcs: SortedArcs) -> Integers:
         begins = (keys[:, order[1:]] != keys[:, order[:-1]]).any(axis=0)
         found = np.zeros_like(classes)
         found[order[1:]] = np.cumsum(begins)
-        if found.max() == classes.max():
-            break
+        n_split = found.max() - classes.max()
         classes = found
-    return classes
+        if MANY * n_split < len(classes):
+            return classes, bool(n_split == 0)
+    return classes, True
 
 
-def _small_order(classes: Integers, arcs: SortedArcs) -> Integers:
-    """Give a node of the first shared class a class of its own, and so on; list the nodes."""
-    classes = classes.copy()
-    while len(shared := np.flatnonzero(np.bincount(classes) > 1)):
-        members = np.flatnonzero(classes == shared[0])
-        classes[classes > shared[0]] += 1
-        classes[members[1:]] += 1
-        found = _stable(classes, arcs)
-        if found.max() == classes.max():
-            # Nothing else was split: the nodes that are left are interchangeable.
-            classes[classes > shared[0] + 1] += len(members) - 2
-            classes[members[1:]] += np.arange(len(members) - 1)
-        else:
-            classes = found.copy()
-    return np.argsort(classes)
+class _Cells:
+    """A partition whose rounds visit only nodes with an arc into what was split off before.
 
-
-def _refined_cells(colours: Integers, arcs: SortedArcs, discrete: bool) -> Integers:
-    """Return the state of a refinement at its end."""
-    n_nodes = len(colours)
-    known, owner = np.unique(colours, return_inverse=True)
-    cells = np.zeros((N_ROWS, max(n_nodes + 1, 2)), dtype=np.int64)
-    cells[OWNER, :n_nodes] = owner.reshape(-1)
-    cells[COUNTS, :2] = len(known), 1
-    seen = np.zeros((4, n_nodes), dtype=np.uint64)
-    _refine(cells, seen, arcs.starts, arcs.ends, arcs.words, n_nodes, discrete)
-    return cells
-
-
-# The state of a refinement is one array, (N_ROWS, n + 1): a kernel of one array compiles several
-# times as fast as one of sixteen. By node: OWNER (its class), AFTER and BEFORE (each class is a
-# linked list of nodes, ascending), MARKS (the round in which it was touched). By class: FIRST,
-# LAST, SIZE, START (how many nodes come before it), RANKS and DATES (its rank, and when it was
-# computed). By position: AT (the class that starts there). Lists of nodes: TOUCHED, FRESH. Work
-# space: SPARE, BOUNDS, REST. TREE: the starts in a Fenwick tree. COUNTS: number of classes, number
-# of the round. The hashes of nodes are rows 0 and 1 of `seen`.
-OWNER, AFTER, BEFORE, MARKS, FIRST, LAST, SIZE, START, RANKS, DATES = range(10)
-AT, TOUCHED, FRESH, SPARE, BOUNDS, REST, TREE, COUNTS, N_ROWS = range(10, 19)
-
-
-@compiled
-def _refine(
-    cells: Integers,
-    seen: Words,
-    starts: Integers,
-    ends: Integers,
-    words: Words,
-    n_nodes: int,
-    discrete: bool,
-) -> None:
-    """Refine until no class is split; then, if discrete, until every node has its own class.
-
-    For that, a node of the first shared class gets a class of its own, and so on.
+    A class has a number of its own, and the positions start, start + 1, ... in the order of all
+    nodes. By node: owner, its class. By class: start, size, and its nodes in ascending order, among
+    which may be some that have left it. By position: at, the class that starts there, or -1; tree,
+    the number of such positions as a Fenwick tree.
     """
-    for own in range(n_nodes):
-        cells[FIRST, own] = cells[LAST, own] = -1
-    for node in range(n_nodes):
-        _append(cells, cells[OWNER, node], node)
-    position = 0
-    for own in range(cells[COUNTS, 0]):
-        _begin(cells, own, position)
-        position += cells[SIZE, own]
-    n_touched = 0
-    for node in range(n_nodes):
-        if cells[SIZE, cells[OWNER, node]] > 1:
-            cells[TOUCHED, n_touched] = node
-            cells[MARKS, node] = cells[COUNTS, 1]
-            n_touched += 1
-    position, own, n_classes = -1, 0, 0
-    while True:
-        n_fresh = _split(cells, seen, starts, ends, words, n_touched)
-        if n_fresh == 0:
-            if position >= 0 and cells[COUNTS, 0] == n_classes + 1:
-                # Nothing else was split: the nodes that are left are interchangeable.
-                while cells[SIZE, own] > 1:
-                    _leave(cells, cells[FIRST, own])
-            position += 1
-            while position < n_nodes and cells[SIZE, cells[AT, position]] < 2:
-                position += 1
-            if not discrete or position >= n_nodes:
-                return
-            own, n_classes = cells[AT, position], cells[COUNTS, 0]
-            node = cells[FIRST, own]
-            _leave(cells, node)
-            cells[FRESH, 0] = node
-            n_fresh = 1
-        n_touched = _touch(cells, starts, ends, n_fresh)
 
+    def __init__(self, classes: Integers, arcs: SortedArcs) -> None:
+        n_nodes = len(classes)
+        sizes = np.bincount(classes)
+        starts = np.cumsum(sizes) - sizes
+        nodes = np.split(np.argsort(classes, kind="stable"), starts[1:])
+        self.owner: list[int] = classes.tolist()
+        self.start: list[int] = starts.tolist()
+        self.size: list[int] = sizes.tolist()
+        self.nodes = [deque(own.tolist()) for own in nodes]
+        self.at = [-1] * (n_nodes + 1)
+        self.tree = [0] * (n_nodes + 1)
+        for own, start in enumerate(self.start):
+            self._begin(own, start)
+        self.words = arcs.words
+        (self.out, self.into), (self.heads, self.tails) = arcs.starts.tolist(), arcs.ends.tolist()
 
-@inner
-def _touch(cells: Integers, starts: Integers, ends: Integers, n_fresh: int) -> int:
-    """Begin a round: list the nodes with an arc to a fresh one; return how many they are."""
-    cells[COUNTS, 1] += 1
-    n_touched = 0
-    for place in range(n_fresh):
-        node = cells[FRESH, place]
-        for arc in range(starts[1, node], starts[1, node + 1]):
-            near = ends[1, arc]
-            if cells[MARKS, near] != cells[COUNTS, 1] and cells[SIZE, cells[OWNER, near]] > 1:
-                cells[MARKS, near] = cells[COUNTS, 1]
-                cells[TOUCHED, n_touched] = near
-                n_touched += 1
-    return n_touched
+    def refine(self, fresh: Iterable[int] | None = None) -> None:
+        """Refine until no class is split, after some nodes, or all, were put into new classes."""
+        found = list(range(len(self.owner)) if fresh is None else fresh)
+        while found:
+            found = self._split(self._touched(found))
 
+    def separate(self) -> None:
+        """Give a node of the first shared class a class of its own, refine, and so on."""
+        for position in range(len(self.owner)):
+            own = self.at[position]
+            if self.size[own] > 1:
+                n_classes = len(self.start)
+                self.refine([self._leave(own)])
+                if len(self.start) == n_classes + 1:
+                    # Nothing else was split: the nodes that are left are interchangeable.
+                    while self.size[own] > 1:
+                        self._leave(own)
 
-@inner
-def _append(cells: Integers, own: int, node: int) -> None:
-    """Put a node at the end of a class's list."""
-    last = cells[LAST, own]
-    cells[OWNER, node] = own
-    cells[BEFORE, node] = last
-    cells[AFTER, node] = -1
-    cells[LAST, own] = node
-    cells[SIZE, own] += 1
-    if last < 0:
-        cells[FIRST, own] = node
-    else:
-        cells[AFTER, last] = node
+    def positions(self) -> Integers:
+        """Return where the class of every node starts, (n_nodes,)."""
+        return np.asarray(self.start, dtype=np.int64)[self.owner]
 
+    def _touched(self, fresh: list[int]) -> list[int]:
+        """Return the nodes of shared classes with an arc to a fresh node, ascending."""
+        arcs = (arc for node in fresh for arc in range(self.into[node], self.into[node + 1]))
+        near = {self.tails[arc] for arc in arcs}
+        return sorted(node for node in near if self.size[self.owner[node]] > 1)
 
-@inner
-def _unlink(cells: Integers, node: int) -> None:
-    """Take a node out of its class's list."""
-    own = cells[OWNER, node]
-    earlier, later = cells[BEFORE, node], cells[AFTER, node]
-    if earlier < 0:
-        cells[FIRST, own] = later
-    else:
-        cells[AFTER, earlier] = later
-    if later < 0:
-        cells[LAST, own] = earlier
-    else:
-        cells[BEFORE, later] = earlier
-    cells[SIZE, own] -= 1
+    def _split(self, touched: list[int]) -> list[int]:
+        """Split the classes of touched nodes by hashes; return all parts but the largest."""
+        by_class: defaultdict[int, list[int]] = defaultdict(list)
+        for node in touched:
+            by_class[self.owner[node]].append(node)
+        marked, rest = set(touched), {}
+        for own, nodes in by_class.items():
+            if len(nodes) < self.size[own]:
+                rest[own] = next(n for n in self._members(own) if n not in marked)
+        # All hashes are computed before any class is split.
+        seen = self._hashes([*touched, *rest.values()])
+        fresh: list[int] = []
+        for own, nodes in by_class.items():
+            parts: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+            for node in nodes:
+                parts[seen[node]].append(node)
+            # The part that keeps the number: that of the untouched, or else the largest.
+            stays = seen[rest[own]] if own in rest else max(parts, key=lambda h: len(parts[h]))
+            parts.setdefault(stays, [])
+            if len(parts) > 1:
+                fresh += self._cut(own, [parts[h] if h != stays else None for h in sorted(parts)])
+        return fresh
 
+    def _cut(self, own: int, parts: list[list[int] | None]) -> list[int]:
+        """Make a class of every part, None for the one that stays; return all but the largest."""
+        position = self.start[own]
+        self.size[own] -= sum(len(part) for part in parts if part is not None)
+        mine = [own if part is None else self._add(part) for part in parts]
+        for place, cell in enumerate(mine):
+            if place == 0:
+                self.start[cell], self.at[position] = position, cell
+            else:
+                self._begin(cell, position)
+            position += self.size[cell]
+        largest = max(mine, key=lambda cell: self.size[cell])
+        return [node for cell in mine if cell != largest for node in self._members(cell)]
 
-@inner
-def _begin(cells: Integers, own: int, position: int) -> None:
-    """Record a class that starts at a position where none did."""
-    cells[START, own] = position
-    cells[AT, position] = own
-    place = position + 1
-    while place < cells.shape[1]:
-        cells[TREE, place] += 1
-        place += place & -place
+    def _add(self, nodes: list[int]) -> int:
+        """Put nodes into a class of their own, without a position yet."""
+        for node in nodes:
+            self.owner[node] = len(self.start)
+        self.start.append(-1)
+        self.size.append(len(nodes))
+        self.nodes.append(deque(nodes))
+        return len(self.start) - 1
 
+    def _leave(self, own: int) -> int:
+        """Give the first node of a class a class of its own, before the others; return the node."""
+        node = next(iter(self._members(own)))
+        position = self.start[own]
+        single = self._add([node])
+        self.size[own] -= 1
+        self.start[single], self.at[position] = position, single
+        self._begin(own, position + 1)
+        return node
 
-@inner
-def _rank(cells: Integers, own: int) -> Any:
-    """Count the classes before one; computed once a round."""
-    if cells[DATES, own] != cells[COUNTS, 1]:
-        cells[DATES, own] = cells[COUNTS, 1]
-        found, place = 0, cells[START, own]
+    def _members(self, own: int) -> Iterator[int]:
+        """Yield the nodes of a class; forget those that have left it, once they are many."""
+        nodes = self.nodes[own]
+        while self.owner[nodes[0]] != own:
+            nodes.popleft()
+        if len(nodes) > 2 * self.size[own]:
+            nodes = self.nodes[own] = deque(n for n in nodes if self.owner[n] == own)
+        return (node for node in nodes if self.owner[node] == own)
+
+    def _begin(self, own: int, position: int) -> None:
+        """Record a class that starts at a position where none did."""
+        self.start[own], self.at[position] = position, own
+        place = position + 1
+        while place < len(self.tree):
+            self.tree[place] += 1
+            place += place & -place
+
+    def _rank(self, own: int) -> int:
+        """Count the classes before one."""
+        found, place = 0, self.start[own]
         while place > 0:
-            found += cells[TREE, place]
+            found += self.tree[place]
             place -= place & -place
-        cells[RANKS, own] = found
-    return cells[RANKS, own]
+        return found
 
-
-@inner
-def _see(
-    cells: Integers,
-    seen: Words,
-    starts: Integers,
-    ends: Integers,
-    words: Words,
-    node: int,
-    row: int,
-    column: int,
-) -> None:
-    """Hash the multiset of (kind, class) over a node's arcs; a sum does not depend on order.
-
-    The two words go to that column of `seen`, from that row on.
-    """
-    first, second = np.uint64(0), np.uint64(0)
-    for arc in range(starts[0, node], starts[0, node + 1]):
-        rank = np.uint64(_rank(cells, cells[OWNER, ends[0, arc]]))
-        first += _scramble(words[0, arc] + rank)
-        second += _scramble(words[1, arc] + rank)
-    seen[row, column], seen[row + 1, column] = first, second
-
-
-@inner
-def _comes_before(cells: Integers, seen: Words, one: int, other: int) -> bool:
-    """Compare two nodes by class, hash and number."""
-    if cells[OWNER, one] != cells[OWNER, other]:
-        return bool(cells[OWNER, one] < cells[OWNER, other])
-    if seen[0, one] != seen[0, other]:
-        return bool(seen[0, one] < seen[0, other])
-    if seen[1, one] != seen[1, other]:
-        return bool(seen[1, one] < seen[1, other])
-    return one < other
-
-
-@inner
-def _sort(cells: Integers, seen: Words, n_touched: int) -> None:
-    """Sort the touched nodes, by merging."""
-    width = 1
-    here, there = TOUCHED, SPARE
-    while width < n_touched:
-        for first in range(0, n_touched, 2 * width):
-            middle, last = min(first + width, n_touched), min(first + 2 * width, n_touched)
-            one, other = first, middle
-            for place in range(first, last):
-                if one < middle and (
-                    other >= last
-                    or _comes_before(cells, seen, cells[here, one], cells[here, other])
-                ):
-                    cells[there, place] = cells[here, one]
-                    one += 1
-                else:
-                    cells[there, place] = cells[here, other]
-                    other += 1
-        here, there = there, here
-        width *= 2
-    if here != TOUCHED:
-        for place in range(n_touched):
-            cells[TOUCHED, place] = cells[SPARE, place]
-
-
-@inner
-def _end(cells: Integers, first: int, n_touched: int) -> int:
-    """Return where the nodes end that share the class of the first, among sorted touched ones."""
-    last, own = first, cells[OWNER, cells[TOUCHED, first]]
-    while last < n_touched and cells[OWNER, cells[TOUCHED, last]] == own:
-        last += 1
-    return last
-
-
-@inner
-def _split(
-    cells: Integers, seen: Words, starts: Integers, ends: Integers, words: Words, n_touched: int
-) -> int:
-    """Split the classes of touched nodes by their hashes; return how many nodes are fresh."""
-    # All hashes are computed before any class is split. REST: a node of each class not touched.
-    for place in range(n_touched):
-        node = cells[TOUCHED, place]
-        _see(cells, seen, starts, ends, words, node, 0, node)
-    _sort(cells, seen, n_touched)
-    first = 0
-    while first < n_touched:
-        last = _end(cells, first, n_touched)
-        own = cells[OWNER, cells[TOUCHED, first]]
-        cells[REST, first] = -1
-        if last - first < cells[SIZE, own]:
-            node = cells[FIRST, own]
-            while cells[MARKS, node] == cells[COUNTS, 1]:
-                node = cells[AFTER, node]
-            cells[REST, first] = node
-            _see(cells, seen, starts, ends, words, node, 2, first)
-        first = last
-    n_fresh = first = 0
-    while first < n_touched:
-        last = _end(cells, first, n_touched)
-        n_fresh = _cut(cells, seen, first, last, n_fresh)
-        first = last
-    return n_fresh
-
-
-@inner
-def _find_runs(cells: Integers, seen: Words, first: int, last: int) -> int:
-    """List where runs of equal hashes begin, in BOUNDS; return how many they are."""
-    n_runs = 0
-    for place in range(first, last):
-        here = cells[TOUCHED, place]
-        there = cells[TOUCHED, max(place - 1, first)]
-        if place == first or seen[0, here] != seen[0, there] or seen[1, here] != seen[1, there]:
-            cells[BOUNDS, n_runs] = place
-            n_runs += 1
-    cells[BOUNDS, n_runs] = last
-    return n_runs
-
-
-@inner
-def _cut(cells: Integers, seen: Words, first: int, last: int, n_fresh: int) -> int:
-    """Split one class into parts of equal hashes, in the order of the hashes.
-
-    first, last: where its touched nodes are. Nodes of all parts but the largest become fresh.
-    """
-    own = cells[OWNER, cells[TOUCHED, first]]
-    n_runs = _find_runs(cells, seen, first, last)
-    # The run that stays in the list: the one with the hash of the untouched, else the largest.
-    stays, before_rest = -1, 0
-    if cells[REST, first] >= 0:
-        for run in range(n_runs):
-            here = cells[TOUCHED, cells[BOUNDS, run]]
-            same = seen[0, here] == seen[2, first]
-            if seen[0, here] < seen[2, first] or (same and seen[1, here] < seen[3, first]):
-                before_rest += 1
-            if same and seen[1, here] == seen[3, first]:
-                stays = run
-    else:
-        stays = longest = 0
-        for run in range(n_runs):
-            if cells[BOUNDS, run + 1] - cells[BOUNDS, run] > longest:
-                longest = cells[BOUNDS, run + 1] - cells[BOUNDS, run]
-                stays = run
-        before_rest = stays
-    if n_runs == (1 if stays >= 0 else 0):
-        return n_fresh
-    for run in range(n_runs):
-        if run != stays:
-            for place in range(cells[BOUNDS, run], cells[BOUNDS, run + 1]):
-                _unlink(cells, cells[TOUCHED, place])
-    n_parts = n_runs if stays >= 0 else n_runs + 1
-    return _number_parts(cells, own, n_parts, before_rest, stays >= 0, n_fresh)
-
-
-@inner
-def _number_parts(
-    cells: Integers, own: int, n_parts: int, before_rest: int, rest_has_run: bool, n_fresh: int
-) -> int:
-    """Make a class of every part but the one that stays; list the nodes that become fresh.
-
-    before_rest: how many parts come before the one that stays, which has a run of its own or none.
-    """
-    origin = position = cells[START, own]
-    largest, size = own, cells[SIZE, own]
-    first_id = cells[COUNTS, 0]
-    run = 0
-    for part in range(n_parts):
-        mine = own
-        if part != before_rest:
-            mine = cells[COUNTS, 0]
-            cells[COUNTS, 0] += 1
-            for place in range(cells[BOUNDS, run], cells[BOUNDS, run + 1]):
-                _append(cells, mine, cells[TOUCHED, place])
-            if cells[SIZE, mine] > size:
-                largest, size = mine, cells[SIZE, mine]
-        if part != before_rest or rest_has_run:
-            run += 1
-        if position == origin:
-            cells[START, mine] = position
-            cells[AT, position] = mine
-        else:
-            _begin(cells, mine, position)
-        position += cells[SIZE, mine]
-    for part in range(n_parts):
-        mine = own if part == 0 else first_id + part - 1
-        if mine != largest:
-            node = cells[FIRST, mine]
-            while node >= 0:
-                cells[FRESH, n_fresh] = node
-                n_fresh += 1
-                node = cells[AFTER, node]
-    return n_fresh
-
-
-@inner
-def _leave(cells: Integers, node: int) -> None:
-    """Give a node a class of its own, before the one it leaves."""
-    old = cells[OWNER, node]
-    position = cells[START, old]
-    _unlink(cells, node)
-    mine = cells[COUNTS, 0]
-    cells[COUNTS, 0] += 1
-    _append(cells, mine, node)
-    cells[START, mine] = position
-    cells[AT, position] = mine
-    _begin(cells, old, position + 1)
+    def _hashes(self, nodes: list[int]) -> dict[int, tuple[int, int]]:
+        """Hash the multiset of (kind, class) over every node's arcs."""
+        out = self.out
+        arcs = [arc for node in nodes for arc in range(out[node], out[node + 1])]
+        owners = [self.owner[self.heads[arc]] for arc in arcs]
+        ranks = {own: self._rank(own) for own in set(owners)}
+        given = np.array([ranks[own] for own in owners], dtype=np.uint64)
+        sums = np.zeros((2, len(arcs) + 1), dtype=np.uint64)
+        np.cumsum(scramble(self.words[:, arcs] + given), axis=1, out=sums[:, 1:])
+        ends = np.cumsum([0, *(out[node + 1] - out[node] for node in nodes)])
+        first, second = (sums[:, ends[1:]] - sums[:, ends[:-1]]).tolist()
+        return dict(zip(nodes, zip(first, second, strict=True), strict=True))

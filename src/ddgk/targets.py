@@ -306,7 +306,8 @@ class Encoding:
             target = self.target_matrix(graph)
         units = Partition.discrete(target.matrix.shape[0])
         if merges:
-            units = _unit_classes(target, nodes, self._unit_colours(graph))
+            of_edges = self.target == "edge_to_nodes" and graph.n_edges > 0
+            units = _unit_classes(target, nodes, self._edge_codes(graph) if of_edges else [])
         sums = _class_sums(target.matrix, nodes, units)
         sizes, counts = nodes.sizes.astype(np.float64), units.sizes.astype(np.float64)
         spreads = gathers = None
@@ -333,29 +334,14 @@ class Encoding:
 
     def _codes(self, graph: Graph, arcs: Arcs) -> tuple[Integers, Arcs]:
         """Return what distinguishes nodes initially, and the arcs that refine them."""
-        colours = np.zeros(graph.n_nodes, dtype=np.int64)
-        tails, heads, codes = [arcs.tails], [arcs.heads], [arcs.codes]
-        for attribute in self.attributes.attributes:
-            own = attribute.colours(graph)
-            colours = colours * (1 + int(own.max(initial=0))) + own
-            of_edges = attribute.edge_codes(graph)
-            if of_edges is not None:
-                other = both_ways(graph, of_edges)
-                tails.append(other.tails)
-                heads.append(other.heads)
-                codes.append(other.codes + 1 + max(int(c.max(initial=-1)) for c in codes))
-        return colours, Arcs(*map(np.concatenate, (tails, heads, codes)))
+        for codes in self._edge_codes(graph):
+            arcs = arcs.concatenated(both_ways(graph, codes))
+        own = [a.codes(graph) for a in self.attributes.attributes if not a.of_edges]
+        return _joined(own, graph.n_nodes), arcs
 
-    def _unit_colours(self, graph: Graph) -> Integers | None:
-        """Return what distinguishes edges initially, where units are edges."""
-        if self.target != "edge_to_nodes" or graph.n_edges == 0:
-            return None
-        colours = np.zeros(graph.n_edges, dtype=np.int64)
-        for attribute in self.attributes.attributes:
-            own = attribute.edge_codes(graph)
-            if own is not None:
-                colours = colours * (1 + int(own.max(initial=0))) + own
-        return colours
+    def _edge_codes(self, graph: Graph) -> list[Integers]:
+        """Return what distinguishes edges, per attribute of edges."""
+        return [a.codes(graph) for a in self.attributes.attributes if a.of_edges]
 
     def _carried(self, attribute: Attribute, graph: Graph, target: TargetMatrix) -> AttributeRows:
         """Return Q_u of every unit: of a node, of an edge, or the mean of a unit's members."""
@@ -416,17 +402,25 @@ def _chosen(rows: AttributeRows, partition: Partition) -> AttributeRows:
     return AttributeRows(rows.values[places], None if rows.known is None else rows.known[places])
 
 
-def _unit_classes(target: TargetMatrix, nodes: Partition, colours: Integers | None) -> Partition:
-    """Merge units of one colour whose members and entries are equal in classes of nodes.
+def _joined(codes: Sequence[Integers], size: int) -> Integers:
+    """Return codes that differ where any of some codes do, (size,)."""
+    found = np.zeros(size, dtype=np.int64)
+    for own in codes:
+        found = found * (1 + int(own.max(initial=0))) + own
+    return found
+
+
+def _unit_classes(target: TargetMatrix, nodes: Partition, codes: Sequence[Integers]) -> Partition:
+    """Merge units of equal codes whose members and entries are equal in classes of nodes.
 
     nodes: an equitable partition; then both together are equitable too.
     """
     if target.members is None:
         return nodes
-    key = np.zeros(target.matrix.shape[0], dtype=np.int64) if colours is None else colours
+    key = _joined(codes, target.matrix.shape[0])
     for matrix in (target.members, target.matrix):
         ranks = _sparse_row_ranks(_coarsened(matrix, nodes))
-        key = np.unique(key * (1 + int(ranks.max(initial=0))) + ranks, return_inverse=True)[1]
+        key = np.unique(_joined([key, ranks], len(key)), return_inverse=True)[1]
     return Partition(key.astype(np.int64))
 
 

@@ -19,8 +19,7 @@ from ddgk.engine.arrays import (
     Source,
 )
 from ddgk.engine.fused import FusedEngine
-from ddgk.engine.fused.groups import is_alone, plan_groups
-from ddgk.engine.fused.layout import aligned
+from ddgk.engine.fused.packing import aligned, is_alone, plan_groups
 from ddgk.engine.initialisation import initial_weights
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph

@@ -29,7 +29,6 @@ from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph
-from ddgk.symmetry import SMALL
 
 Integers = NDArray[np.int64]
 
@@ -118,8 +117,7 @@ def align(
     pair = as_graph(target, policies=kept), as_graph(source, policies=kept)
     if is_directed(pair[0]) != is_directed(pair[1]):
         raise ParameterError("one graph is directed and the other is not; give both alike")
-    large = max(graph.n_nodes for graph in pair) > SMALL
-    prepare(*(["refinement", "alignment"] if large else ["alignment"]))
+    prepare("alignment")
     budget = Budget(max_seconds, verbose)
     return _align(*pair, labels, groups, budget, random_state, _threads(n_jobs), chosen)
 

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numba
 import numpy as np
@@ -32,21 +32,22 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from ddgk.compiling import kept
+from ddgk.compiling import INNER, kept
 from ddgk.hashing import scramble
 
 Integers = NDArray[np.int64]
 Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
+Words = NDArray[np.uint64]
 
 STRUCTURE_TERMS = ("edges", "forward_background", "reverse_background")
 N_STRUCTURE = len(STRUCTURE_TERMS)
 LABELS, REALS = 0, 1  # kinds of attributes: cross-entropy, squared error
-_OPTIONS: dict[str, Any] = {
-    "fastmath": {"reassoc", "contract", "nsz", "arcp"},
-}
+_FAST: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz", "arcp"}}
+_KEPT: dict[str, Any] = {**_FAST, "_nrt": False}
+_inner: Any = numba.njit(**INNER, **_KEPT)
+_inlined: Any = numba.njit(**INNER, **_KEPT, forceinline=True)
 _OUT, _IN = np.uint64(0x243F6A8885A308D3), np.uint64(0x13198A2E03707344)
-_scramble: Any = kept()(scramble)
 
 
 @dataclass(frozen=True)
@@ -109,13 +110,36 @@ class LocalSource:
 
     @cached_property
     def packed(self) -> tuple[Any, ...]:
-        """Return the encoder as arrays of one shape: table, W, b, W_o, b_o."""
-        return _packed(self)
+        """Return the encoder as float32: table, W and b of all layers stacked, W_o, b_o."""
+        width = self.hidden[0][0].shape[1]
+        rows = max(self.table.shape[1], width)
+        weights = np.zeros((len(self.hidden), rows, width), np.float32)
+        biases = np.zeros((len(self.hidden), width), np.float32)
+        for layer, (matrix, bias) in enumerate(self.hidden):
+            weights[layer, : len(matrix)] = matrix
+            biases[layer] = np.reshape(bias, -1)
+        output, bias = self.output
+        return (
+            np.ascontiguousarray(self.table, dtype=np.float32),
+            weights,
+            biases,
+            np.ascontiguousarray(output, dtype=np.float32),
+            np.ascontiguousarray(np.reshape(bias, -1), dtype=np.float32),
+        )
 
     @cached_property
     def carried(self) -> tuple[Any, ...]:
-        """Return what source nodes carry, as lists."""
-        return _carried(self)
+        """List what source nodes carry: starts, (n_attributes, n_s + 1), columns and values."""
+        starts = np.zeros((len(self.attributes), len(self.table) + 1), np.int64)
+        columns, values = [np.zeros(0, np.int64)], [np.zeros(0)]
+        size = 0
+        for a, rows in enumerate(self.attributes):
+            nodes, where = np.nonzero(rows)
+            starts[a] = size + np.searchsorted(nodes, np.arange(len(rows) + 1))
+            columns.append(where)
+            values.append(rows[nodes, where])
+            size += len(nodes)
+        return starts, np.concatenate(columns), np.concatenate(values).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -139,7 +163,7 @@ class Level:
 
     ids: Integers
     nodes: Integers
-    hashes: NDArray[np.uint64]
+    hashes: Words
 
 
 @dataclass(frozen=True)
@@ -183,10 +207,16 @@ def _bits_to_float(_typing: Any, _bits: Any) -> Any:
     return types.float32(types.int32), emit
 
 
-@numba.njit(error_model="numpy", fastmath={"contract"}, inline="always")
+@_inlined
+def _clip(x: Any, low: Any, high: Any) -> Any:
+    x = low if low > x else x
+    return high if high < x else x
+
+
+@_inlined
 def _exp(x: Any) -> Any:
     """e^x = 2^n e^r with n = round(x / ln 2), in float32; a few 1e-7 relative error."""
-    x = min(max(x, np.float32(-87.0)), np.float32(88.0))
+    x = _clip(x, np.float32(-87.0), np.float32(88.0))
     n = np.floor(x * np.float32(1.44269504) + np.float32(0.5))
     r = x - n * np.float32(0.693359375) + n * np.float32(2.12194440e-4)
     p = np.float32(0.008290308795) * r + np.float32(0.04189793997)
@@ -197,10 +227,10 @@ def _exp(x: Any) -> Any:
     return p * _bits_to_float(np.int32((np.int32(n) + np.int32(127)) << np.int32(23)))
 
 
-@numba.njit(error_model="numpy", fastmath={"contract"}, inline="always")
+@_inlined
 def _tanh(x: Any) -> Any:
     """Ratio of polynomials; relative error below 4e-7 in float32."""
-    x = min(max(x, np.float32(-7.9)), np.float32(7.9))
+    x = _clip(x, np.float32(-7.9), np.float32(7.9))
     q = x * x
     above = np.float32(1.14843344e-05) * q + np.float32(0.00295581829)
     above = above * q + np.float32(0.129299739)
@@ -212,35 +242,32 @@ def _tanh(x: Any) -> Any:
     return x * above / below
 
 
-@numba.njit(error_model="numpy", inline="always")
+@_inlined
 def _sigmoid(x: Any) -> Any:
     return np.float32(1.0) / (np.float32(1.0) + _exp(-x))
 
 
-@numba.njit(error_model="numpy", inline="always")
+@_inlined
 def _softplus(x: Any) -> Any:
     """log(1 + e^x)."""
     size = x if x > 0 else -x
-    return max(x, np.float32(0.0)) + np.float32(np.log1p(_exp(-size)))
+    above = x if not x < 0 else np.float32(0.0)
+    return above + np.float32(np.log1p(_exp(-size)))
 
 
 # --- neighbourhoods ------------------------------------------------------------------------------
 
 
-@kept(**{**_OPTIONS, "fastmath": False})
-def _sum_hashes(hashes: Any, starts: Any, nodes: Any, weights: Any, salt: Any, found: Any) -> None:
-    """Add a hash of every neighbour (and its weight) to `found`; addition forgets their order."""
-    for i in range(len(starts) - 1):
-        total = np.uint64(0)
-        for k in range(starts[i], starts[i + 1]):
-            word = hashes[nodes[k]] ^ salt
-            if len(weights) > 0:
-                word ^= _scramble(weights[k] + salt)
-            total += _scramble(word)
-        found[i] += total
+def _sum_hashes(hashes: Words, side: Adjacency, salt: np.uint64) -> Words:
+    """Add the hashes of every node's neighbours and weights; addition forgets their order."""
+    words = hashes[side.nodes] ^ salt
+    if side.weights is not None:
+        words ^= scramble(side.weights.view(np.uint64) + salt)
+    sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(scramble(words))])
+    return np.asarray(sums[side.starts[1:]] - sums[side.starts[:-1]])
 
 
-def _hash_rows(rows: Doubles) -> NDArray[np.uint64]:
+def _hash_rows(rows: Doubles) -> Words:
     """Hash every row by its bits; -0.0 counts as 0.0."""
     bits = np.ascontiguousarray(rows + 0.0).view(np.uint64)
     found = np.zeros(len(rows), dtype=np.uint64)
@@ -266,20 +293,21 @@ def colour(targets: LocalTargets, n_levels: int) -> tuple[Level, ...]:
             seen = scramble(hashes)
             # Both sides also of undirected graphs, whose hashes must not depend on the batch.
             for side, salt in ((targets.out, _OUT), (targets.into, _IN)):
-                _sum_hashes(hashes, side.starts, side.nodes, _bits(side.weights), salt, seen)
+                seen += _sum_hashes(hashes, side, salt)
             hashes = scramble(seen)
     return tuple(levels)
 
 
-def _bits(weights: Doubles | None) -> NDArray[np.uint64]:
-    return np.zeros(0, np.uint64) if weights is None else weights.view(np.uint64)
+class _Neighbours(NamedTuple):
+    """Neighbours of some nodes, by neighbourhood (rows), ascending; equal ones are merged."""
+
+    starts: Integers
+    rows: Integers
+    weights: Singles
+    counts: Singles  # how many neighbours each entry stands for
 
 
-def _merge_neighbours(nodes: Integers, side: Adjacency, ids: Integers) -> tuple[Any, ...]:
-    """List the neighbours of some nodes by neighbourhood, ascending; equal ones are merged.
-
-    Returns starts, ids, weights and how many neighbours each entry stands for.
-    """
+def _merge_neighbours(nodes: Integers, side: Adjacency, ids: Integers) -> _Neighbours:
     first, sizes = side.starts[nodes], side.starts[nodes + 1] - side.starts[nodes]
     owner = np.repeat(np.arange(len(nodes)), sizes)
     within = np.arange(len(owner)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -297,54 +325,34 @@ def _merge_neighbours(nodes: Integers, side: Adjacency, ids: Integers) -> tuple[
     places = np.flatnonzero(begins)
     counts = np.diff(np.append(places, len(key))).astype(np.float32)
     starts = np.searchsorted(owner[order][places], np.arange(len(nodes) + 1))
-    rows = (key[places] % max(1, len(ids))).astype(np.int32)
-    return starts.astype(np.int64), rows, weights[places], counts
+    rows = key[places] % max(1, len(ids))
+    return _Neighbours(starts.astype(np.int64), rows, weights[places], counts)
 
 
-@dataclass(frozen=True)
-class _Neighbours:
-    starts: Integers
-    rows: NDArray[np.int32]
-    weights: Singles
-    counts: Singles
-
-    @classmethod
-    def of(cls, nodes: Integers, side: Adjacency, ids: Integers) -> _Neighbours:
-        return cls(*_merge_neighbours(nodes, side, ids))
-
-    @property
-    def arrays(self) -> tuple[Any, ...]:
-        return self.starts, self.rows, self.weights, self.counts
-
-
-@kept(**_OPTIONS)
-def _pool(starts: Any, rows: Any, counts: Any, given: Any, labels: Any, found: Any) -> None:
-    """Write what neighbours contribute: frequencies of labels, or means of observed values."""
-    for r in range(len(starts) - 1):
-        for c in range(given.shape[1]):
-            total, weight = 0.0, 0.0
-            for k in range(starts[r], starts[r + 1]):
-                value = given[rows[k], c]
-                if value == value:
-                    total += counts[k] * value
-                    weight += counts[k]
-            if labels:
-                found[r, c] = total
-            else:
-                found[r, c] = total / weight if weight > 0 else np.nan
-        if labels:
-            total = 0.0
-            for c in range(given.shape[1]):
-                total += found[r, c]
-            if total > 0:
-                for c in range(given.shape[1]):
-                    found[r, c] /= total
+def _pool(near: _Neighbours, given: Doubles, kind: int) -> Doubles:
+    """Return what neighbours contribute: frequencies of labels, or means of observed values."""
+    n_rows = len(near.starts) - 1
+    owner = np.repeat(np.arange(n_rows), np.diff(near.starts))
+    found = np.zeros((n_rows, given.shape[1]))
+    for c, values in enumerate(given[near.rows].T):
+        seen = ~np.isnan(values)
+        counts, at = near.counts[seen].astype(np.float64), owner[seen]
+        found[:, c] = np.bincount(at, counts * values[seen], n_rows)
+        if kind == REALS:
+            weight = np.bincount(at, counts, n_rows)
+            found[:, c] = np.where(
+                weight > 0, found[:, c] / np.where(weight > 0, weight, 1), np.nan
+            )
+    if kind == LABELS:
+        total = found.sum(axis=1, keepdims=True)
+        found /= np.where(total > 0, total, 1)
+    return found
 
 
 # --- training ------------------------------------------------------------------------------------
 
 
-@kept(**_OPTIONS)
+@kept(**_KEPT)
 def _forward(
     A: Any,
     table: Any,
@@ -355,16 +363,17 @@ def _forward(
     P: Any,
     X: Any,
     Z: Any,
+    scratch: Any,
 ) -> None:
     """P = softmax(A), X: hidden layers of P E, Z: scores. X: (n_rows, depth, h)."""
     n_source, dimension = table.shape
     depth, width = biases.shape
-    x = np.empty(max(dimension, width), np.float32)
-    y = np.empty(width, np.float32)
+    x, y = scratch[0], scratch[1]
     for r in range(len(A)):
         top = A[r, 0]
         for m in range(1, n_source):
-            top = max(top, A[r, m])
+            if A[r, m] > top:
+                top = A[r, m]
         total = np.float32(0.0)
         for m in range(n_source):
             P[r, m] = _exp(A[r, m] - top)
@@ -397,7 +406,7 @@ def _forward(
                 Z[r, m] += x[k] * output[k, m]
 
 
-@kept(**_OPTIONS)
+@_inner
 def _dot(a: Any, b: Any) -> Any:
     total = np.float32(0.0)
     for k in range(len(a)):
@@ -405,7 +414,7 @@ def _dot(a: Any, b: Any) -> Any:
     return total
 
 
-@kept(**_OPTIONS)
+@_inner
 def _cross_entropy(wanted: Any, mass: Any, total: Any, smoothing: Any, slopes: Any) -> Any:
     """CE(wanted, (1 - e) mass / total + e / k); slopes: its derivative by mass / total."""
     k = len(wanted)
@@ -418,13 +427,13 @@ def _cross_entropy(wanted: Any, mass: Any, total: Any, smoothing: Any, slopes: A
                 inferred = (np.float32(1.0) - smoothing) * share + smoothing / np.float32(k)
                 slopes[c] = -wanted[c] * (np.float32(1.0) - smoothing) / inferred
             else:
-                inferred = max(share, np.float32(1e-12))
+                inferred = share if share > np.float32(1e-12) else np.float32(1e-12)
                 slopes[c] = -wanted[c] / inferred if share > np.float32(1e-12) else 0
             loss -= wanted[c] * np.float32(np.log(inferred))
     return loss
 
 
-@kept(**_OPTIONS)
+@_inner
 def _squared_error(wanted: Any, mass: Any, total: Any, slopes: Any) -> Any:
     """Mean over observed columns of (mass / total - wanted)^2; slopes as in `_cross_entropy`."""
     n_observed = 0
@@ -440,7 +449,7 @@ def _squared_error(wanted: Any, mass: Any, total: Any, slopes: Any) -> Any:
     return loss
 
 
-@kept(**_OPTIONS)
+@_inner
 def _attribute_terms(
     place: int,
     own: Any,
@@ -452,6 +461,8 @@ def _attribute_terms(
     gZ: Any,
     terms: Any,
     smoothing: Any,
+    mass: Any,
+    slopes: Any,
 ) -> None:
     """Add both loss terms of every attribute of a node, and their gradients by P and Z.
 
@@ -460,8 +471,6 @@ def _attribute_terms(
     """
     offsets, kinds, coefficients, starts, columns, values = attributes
     n_source = len(P)
-    mass = np.empty(offsets[-1], np.float32)
-    slopes = np.empty(offsets[-1], np.float32)
     one = np.float32(1.0)
     for a in range(len(kinds)):
         first, last = offsets[a], offsets[a + 1]
@@ -513,7 +522,7 @@ def _attribute_terms(
                     gP[m] += coefficient * slope
 
 
-@kept(**_OPTIONS)
+@kept(**_KEPT)
 def _step(
     rows: Any,
     out: Any,
@@ -529,6 +538,7 @@ def _step(
     trains: bool,
     terms: Any,
     moved: Any,
+    scratch: Any,
 ) -> None:
     """Loss terms of distinct (t + 1)-hop neighbourhoods, and A after the next step.
 
@@ -541,11 +551,8 @@ def _step(
     in_starts, in_rows, in_weights, in_counts = into
     n_source, dimension = table.shape
     depth, width = X.shape[1], X.shape[2]
-    gP = np.empty(n_source, np.float32)
-    gZ = np.empty(n_source, np.float32)
-    sigmoids = np.zeros(n_source, np.float32)
-    slopes = np.empty(max(width, dimension), np.float32)
-    below = np.empty(max(width, dimension), np.float32)
+    gP, gZ, sigmoids = scratch[0, :n_source], scratch[1, :n_source], scratch[2, :n_source]
+    slopes, below = scratch[3], scratch[4]
     one = np.float32(1.0)
     for r in range(len(rows)):
         i = rows[r]
@@ -593,6 +600,8 @@ def _step(
                 gZ,
                 terms[r],
                 smoothing,
+                scratch[3],
+                scratch[4],
             )
         if not trains:
             continue
@@ -619,34 +628,30 @@ def _step(
             moved[r, m] = A[i, m] - scale * P[i, m] * (gP[m] - mean)
 
 
-@kept(**_OPTIONS)
+@kept(**_KEPT)
 def _project(losses: Any, directions: Any, views: Any) -> None:
     """Add log(1 + losses) R to the views; R may have fewer terms."""
     n_terms, size = directions.shape
     for r in range(len(losses)):
         for k in range(n_terms):
-            value = np.float32(np.log1p(max(losses[r, k], np.float32(0.0))))
+            loss = losses[r, k]
+            value = np.float32(np.log1p(loss if not loss < 0 else np.float32(0.0)))
             for c in range(size):
                 views[r, c] += value * directions[k, c]
 
 
-@kept(**{**_OPTIONS, "fastmath": False})
-def _sum_by_graph(starts: Any, order: Any, ids: Any, terms: Any, found: Any) -> None:
-    """Sum rows of `terms` over the nodes of every graph, in the given order."""
-    for g in range(len(starts) - 1):
-        for k in range(starts[g], starts[g + 1]):
-            row = ids[order[k]]
-            for c in range(terms.shape[1]):
-                found[g, c] += terms[row, c]
-
-
 @dataclass(frozen=True)
 class _Prepared:
-    """What all sources share: neighbourhoods, their merged neighbours and attributes per step."""
+    """What all sources share: neighbourhoods, their merged neighbours and attributes per step.
+
+    graph: the graph of every node. rows: per step the neighbourhoods of all nodes, graph by graph,
+    ascending, so that a sum over the nodes of a graph does not depend on their order.
+    """
 
     targets: LocalTargets
     levels: tuple[Level, ...]
-    orders: tuple[Integers, ...]
+    graph: Integers
+    rows: tuple[Integers, ...]
     out: tuple[_Neighbours, ...]
     into: tuple[_Neighbours, ...]
     own: Singles
@@ -657,15 +662,15 @@ class _Prepared:
     @classmethod
     def of(cls, targets: LocalTargets, n_steps: int) -> _Prepared:
         levels = colour(targets, n_steps + 1)
-        out, into, orders = [], [], []
+        out, into, rows = [], [], []
         graph = np.repeat(np.arange(len(targets.starts) - 1), np.diff(targets.starts))
         for level, following in pairwise(levels):
-            out.append(_Neighbours.of(following.nodes, targets.out, level.ids))
+            out.append(_merge_neighbours(following.nodes, targets.out, level.ids))
             same = targets.into is targets.out
             into.append(
-                out[-1] if same else _Neighbours.of(following.nodes, targets.into, level.ids)
+                out[-1] if same else _merge_neighbours(following.nodes, targets.into, level.ids)
             )
-            orders.append(np.lexsort((following.ids, graph)))
+            rows.append(following.ids[np.lexsort((following.ids, graph))])
         widths = [attribute.own.shape[1] for attribute in targets.attributes]
         offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
         kinds = np.array([attribute.kind for attribute in targets.attributes], dtype=np.int64)
@@ -673,16 +678,14 @@ class _Prepared:
         around = []
         first, hop = levels[0], levels[1]
         for attribute in targets.attributes:
-            pooled = np.zeros((len(hop.nodes), attribute.given.shape[1]))
-            given = np.ascontiguousarray(attribute.given[first.nodes])
-            near = out[0]
-            _pool(near.starts, near.rows, near.counts, given, attribute.kind == LABELS, pooled)
+            pooled = _pool(out[0], attribute.given[first.nodes], attribute.kind)
             around.append(pooled[hop.ids])
         empty = np.zeros((targets.n_nodes, 0))
         return cls(
             targets,
             levels,
-            tuple(orders),
+            graph,
+            tuple(rows),
             tuple(out),
             tuple(into),
             np.hstack([empty, *own]).astype(np.float32),
@@ -727,10 +730,8 @@ def train_local(
     def work(place: int) -> list[Singles]:
         own = [np.zeros_like(part) for part in parts]
         for step, (_, losses) in enumerate(_train_source(prepared, sources[place], training)):
-            found = np.zeros((terms.shape[0], n_terms))
-            ids = levels[step + 1].ids
-            _sum_by_graph(targets.starts, prepared.orders[step], ids, losses, found)
-            terms[:, place, :, step] = found
+            for term, shares in enumerate(losses[prepared.rows[step]].T):
+                terms[:, place, term, step] = np.bincount(prepared.graph, shares, len(terms))
             if size > 0:
                 _project(losses, directions[place][step], own[step])
         return own
@@ -755,38 +756,6 @@ def _in_threads(work: Any, items: Sequence[int]) -> Any:
         return list(pool.map(work, items))
 
 
-def _packed(source: LocalSource) -> tuple[Any, ...]:
-    width = source.hidden[0][0].shape[1]
-    rows = max(source.table.shape[1], width)
-    weights = np.zeros((len(source.hidden), rows, width), np.float32)
-    biases = np.zeros((len(source.hidden), width), np.float32)
-    for layer, (matrix, bias) in enumerate(source.hidden):
-        weights[layer, : len(matrix)] = matrix
-        biases[layer] = np.reshape(bias, -1)
-    output, bias = source.output
-    return (
-        np.ascontiguousarray(source.table, dtype=np.float32),
-        weights,
-        biases,
-        np.ascontiguousarray(output, dtype=np.float32),
-        np.ascontiguousarray(np.reshape(bias, -1), dtype=np.float32),
-    )
-
-
-def _carried(source: LocalSource) -> tuple[Any, ...]:
-    """List what source nodes carry: starts, (n_attributes, n_s + 1), columns and values."""
-    starts = np.zeros((len(source.attributes), len(source.table) + 1), np.int64)
-    columns, values = [np.zeros(0, np.int64)], [np.zeros(0)]
-    size = 0
-    for a, rows in enumerate(source.attributes):
-        nodes, where = np.nonzero(rows)
-        starts[a] = size + np.searchsorted(nodes, np.arange(len(rows) + 1))
-        columns.append(where)
-        values.append(rows[nodes, where])
-        size += len(nodes)
-    return starts, np.concatenate(columns), np.concatenate(values).astype(np.float32)
-
-
 def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTraining) -> Any:
     """Yield, for every checkpoint, the next A (None after the last) and the loss terms."""
     encoder = source.packed
@@ -796,13 +765,14 @@ def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTrain
     attributes = (prepared.offsets, prepared.kinds, coefficients, *source.carried)
     n_terms = len(STRUCTURE_TERMS) + 2 * len(prepared.kinds)
     levels = prepared.levels
+    scratch = _scratch(prepared, source)
     A = np.zeros((1, n_source), np.float32)
     uniform = np.zeros(len(levels[0].nodes), np.int64)
     background = np.zeros(0, np.float32)
     for step in range(training.n_steps + 1):
         P, Z = np.empty_like(A), np.empty_like(A)
         X = np.empty((len(A), depth, width), np.float32)
-        _forward(A, *encoder, P, X, Z)
+        _forward(A, *encoder, P, X, Z, scratch)
         if step == 0:
             background = Z[0].copy()
         following = levels[step + 1]
@@ -810,7 +780,7 @@ def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTrain
         ids = uniform if step == 0 else np.arange(len(levels[step].nodes))
         rows = ids[levels[step].ids[following.nodes]]
         out, into = prepared.out[step], prepared.into[step]
-        sides = [(near.starts, ids[near.rows], near.weights, near.counts) for near in (out, into)]
+        sides = [tuple(near._replace(rows=ids[near.rows])) for near in (out, into)]
         trains = step < training.n_steps
         losses = np.empty((len(following.nodes), n_terms), np.float32)
         moved = np.empty((len(following.nodes) if trains else 0, n_source), np.float32)
@@ -828,9 +798,16 @@ def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTrain
             trains,
             losses,
             moved,
+            scratch,
         )
         yield (moved if trains else None), losses
         A = moved
+
+
+def _scratch(prepared: _Prepared, source: LocalSource) -> Singles:
+    """Return memory for one node in the kernels."""
+    sizes = (*source.table.shape, source.packed[2].shape[1], int(prepared.offsets[-1]))
+    return np.empty((5, max(sizes)), np.float32)
 
 
 def explain_local(
@@ -847,7 +824,8 @@ def explain_local(
             A, rows = moved, prepared.levels[step + 1].ids
     encoder = source.packed
     P, Z = np.empty_like(A), np.empty_like(A)
-    _forward(A, *encoder, P, np.empty((len(A), *encoder[2].shape), np.float32), Z)
+    X = np.empty((len(A), *encoder[2].shape), np.float32)
+    _forward(A, *encoder, P, X, Z, _scratch(prepared, source))
     tails = np.repeat(np.arange(targets.n_nodes), np.diff(targets.out.starts))
     scores = np.einsum("em,em->e", Z[rows[tails]], P[rows[targets.out.nodes]]).astype(np.float64)
     weights = np.ones(len(tails)) if targets.out.weights is None else targets.out.weights

@@ -337,25 +337,15 @@ class TorchEngine:
     ) -> tuple[Tensor, Layers]:
         """Stack the tables and layers of encoders."""
         n_units, n_nodes = shape
-        width, dimension = len(weights[0].output[0]), weights[0].table.shape[1]
-
-        def stack(matrices: Sequence[Any], *sizes: int) -> Tensor:
-            return self._stack(matrices, lanes, *sizes).requires_grad_(trains)
-
-        hidden = []
-        for place in range(len(weights[0].hidden)):
-            inputs = dimension if place == 0 else width
-            hidden.append(
-                (
-                    stack([w.hidden[place][0] for w in weights], inputs, width),
-                    stack([w.hidden[place][1][None] for w in weights], 1, width),
-                )
-            )
-        output = (
-            stack([w.output[0] for w in weights], width, n_nodes),
-            stack([w.output[1][None] for w in weights], 1, n_nodes),
+        parts = [[np.atleast_2d(part) for part in w.arrays()] for w in weights]
+        sizes = [part.shape for part in parts[0]]
+        sizes[0], sizes[-1] = (n_units, sizes[0][1]), (1, n_nodes)
+        sizes[-2] = sizes[-2][0], n_nodes
+        table, *rest = (
+            self._stack(matrices, lanes, *size).requires_grad_(trains)
+            for matrices, size in zip(zip(*parts, strict=True), sizes, strict=True)
         )
-        table = stack([w.table for w in weights], n_units, dimension)
+        *hidden, output = zip(rest[::2], rest[1::2], strict=True)
         return table, Layers(tuple(hidden), output)
 
     def _stack(self, matrices: Sequence[Any], lanes: int, *shape: int) -> Tensor:

@@ -71,7 +71,7 @@ class FusedEngine:
     ) -> list[Outcome]:
         """Train the attention of every pair by full-batch Adam."""
         from ddgk.compiling import prepare
-        from ddgk.engine.fused.groups import Call, plan_groups
+        from ddgk.engine.fused.packing import Call, plan_groups
 
         joined = any(g.gathers is not None or g.spreads is not None for g, _ in pairs)
         values = any(a.known is not None for g, _ in pairs[:1] for a in g.attributes)

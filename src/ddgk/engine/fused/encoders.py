@@ -8,11 +8,9 @@ import numpy as np
 
 from ddgk.compiling import inner, lean
 from ddgk.engine.arrays import EncodedGraph, EncoderTraining, EncoderWeights
-from ddgk.engine.fused.decoding import score_alone, score_alone_back
-from ddgk.engine.fused.lanes import LANES, fma, hyperbolic_tangent, sigmoid, store, take
-from ddgk.engine.fused.layers import (
+from ddgk.engine.fused.kernels import (
     BLOCK,
-    adam_pace,
+    adam_paces,
     add_weight_gradients,
     backward,
     bend,
@@ -22,7 +20,9 @@ from ddgk.engine.fused.layers import (
     set_column,
     train_all,
 )
-from ddgk.engine.fused.layout import aligned, compress, in_rows, pack_network
+from ddgk.engine.fused.lanes import LANES, fma, hyperbolic_tangent, sigmoid, store, take
+from ddgk.engine.fused.packing import aligned, compress, in_rows, pack_network
+from ddgk.engine.fused.products import multiply_shared, multiply_summed, view
 
 
 @inner
@@ -63,50 +63,51 @@ def copy_rows(
 
 @lean
 def train_network(
-    trained: Any, entries: Any, factors: Any, sizes: Any, settings: Any, scratch: Any
+    trained: Any, entries: Any, given: Any, sizes: Any, settings: Any, scratch: Any
 ) -> None:
     """Take all Adam steps of one encoder.
 
     trained: three arrays of one layout (parameters, means, squares): the table, (rows, d) lanes,
     then (W_o^T | b_o), (n_nodes, h + 1), then the hidden layers, as numbers. entries: B by rows.
+    given: weights of rows, see `encoder_slopes`.
     sizes: (rows, n_nodes, d, h, L, where the output starts, where the network starts).
-    settings: (epochs, learning rate, bends). scratch: gradients, hidden, slopes, scores, B of a
+    settings: (Adam's factors per epoch, bends). scratch: gradients, hidden, slopes, scores, B of a
     block.
     """
     rows, n_nodes, dimension, top, depth, output_at, network_at = sizes
-    epochs, rate, bends = settings
+    paces, bends = settings
     gradients, hidden, slopes, scores, matrix = scratch
-    parameters = trained[0]
-    wide = max(dimension, top) + 1
-    shape = (dimension, top, depth, wide, BLOCK)
-    known = top + 1
-    top_at = depth * BLOCK * wide * LANES
-    step = wide * LANES
+    parameters, known = trained[0], top + 1
+    step = (max(dimension, top) + 1) * LANES
+    shape = (dimension, top, depth, step, BLOCK)
+    last_hidden, last_slopes = hidden[depth * BLOCK * step :], slopes[depth * BLOCK * step :]
     network, output = parameters[network_at:], parameters[output_at:network_at]
     network_slopes, output_slopes = gradients[network_at:], gradients[output_at:network_at]
-    for epoch in range(epochs):
+    for epoch in range(len(paces)):
         clear(gradients)
         for first in range(0, rows, BLOCK):
             last = min(first + BLOCK, rows)
-            n_rows = last - first
+            n_rows, across = last - first, n_nodes * LANES
             copy_rows(parameters, hidden, first, last, dimension, step, False)
             forward_layers(hidden, network, n_rows, shape)
-            set_column(hidden, top, n_rows, step, top_at)
-            shapes = (n_rows, known, n_nodes, top)
-            score_alone((hidden, top_at), step, output, scores, shapes)
-            place_matrix(entries, matrix, first, last, n_nodes, False)
-            encoder_slopes(scores, matrix, factors, first, last, n_nodes, bends)
-            place_matrix(entries, matrix, first, last, n_nodes, True)
-            known_slopes = (slopes, top_at)
-            score_alone_back(
-                scores, (hidden, top_at), step, output, known_slopes, output_slopes, shapes
+            set_column(last_hidden, top, n_rows, step)
+            factors, by_row = view(last_hidden, 0, step, LANES), view(scores, 0, across, LANES)
+            multiply_shared(
+                factors, view(output, 0, 1, known), by_row, n_rows, known, n_nodes, False
             )
+            place_matrix(entries, matrix, first, last, n_nodes, False)
+            encoder_slopes(scores, matrix, given, first, last, n_nodes, bends)
+            place_matrix(entries, matrix, first, last, n_nodes, True)
+            out, weights = view(last_slopes, 0, step, LANES), view(output, 0, known, 1)
+            multiply_shared(by_row, weights, out, n_rows, n_nodes, top, False)
+            by_column, added = view(scores, 0, LANES, across), view(output_slopes, 0, known, 1)
+            multiply_summed(by_column, factors, added, n_nodes, n_rows, known)
             if depth > 0:
-                bend(slopes, hidden, top_at, n_rows, top, step)
+                bend(last_slopes, last_hidden, n_rows, top, step)
             backward(hidden, slopes, network, n_rows, shape)
             add_weight_gradients(hidden, slopes, network_slopes, n_rows, shape)
             copy_rows(gradients, slopes, first, last, dimension, step, True)
-        train_all(trained, gradients, adam_pace(rate, epoch + 1))
+        train_all(trained, gradients, (paces[epoch, 0], paces[epoch, 1]))
 
 
 def train_encoder(
@@ -140,7 +141,7 @@ def train_encoder(
         compress(graph.matrix, precision),
         in_rows(np.full(n_units, 1.0 / (n_units * n_nodes)), precision),
         (rows, n_nodes, dimension, top, depth, output_at, network_at),
-        (training.epochs, float(training.learning_rate), training.scores == "tanh"),
+        (adam_paces(training.learning_rate, training.epochs), training.scores == "tanh"),
         scratch,
     )
     return _unpack(parameters.astype(np.float64), initial, output_at, network_at)

@@ -420,10 +420,3 @@ _offer(one_more_logarithm, _single_log1p, _library_log1p)
 def sigmoid(x: Any) -> Any:
     """1 / (1 + e^-x)."""
     return 1.0 / (exponential(0.0 - x) + 1.0)
-
-
-@inlined
-def softplus(x: Any) -> Any:
-    """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)."""
-    size = where_above(x, 0.0, x, 0.0 - x)
-    return where_above(0.0, x, 0.0, x) + one_more_logarithm(exponential(0.0 - size))

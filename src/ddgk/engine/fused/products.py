@@ -33,7 +33,7 @@ from ddgk.engine.fused.lanes import (
 
 # 3 x 4 sums, and the 4 factors they share, are what fits into 16 registers.
 TILE_ROWS = (1, 2, 3)
-TILE_COLUMNS = (1, 2, 4)
+TILE_COLUMNS = (1, 4)
 INNER = 128  # inner indices in one go: what of both factors stays in the first-level cache
 
 
@@ -260,7 +260,7 @@ def _part(left: Any, right: Any, k: int) -> Any:
 @inlined
 def _width(n_left: int) -> int:
     """Return how many columns the next panel has."""
-    return 4 if n_left >= 4 else min(n_left, 2)
+    return 4 if n_left >= 4 else 1
 
 
 def _product_of(kind: str) -> Any:

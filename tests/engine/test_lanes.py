@@ -6,7 +6,6 @@ import numba
 import numpy as np
 import pytest
 
-from ddgk.engine.fused.groups import draw_into
 from ddgk.engine.fused.lanes import (
     LANES,
     exponential,
@@ -17,8 +16,7 @@ from ddgk.engine.fused.lanes import (
     store,
     take,
 )
-from ddgk.engine.fused.layout import aligned
-from ddgk.engine.initialisation import ATTENTION, glorot, glorot_limit, stream_base
+from ddgk.engine.fused.packing import aligned
 
 
 @numba.njit(error_model="numpy")
@@ -86,23 +84,3 @@ def test_far_values_saturate():
 def test_nan_stays_nan(which):
     _, found = values_of(which, np.full(LANES, np.nan))
     assert np.isnan(found).all()
-
-
-@pytest.mark.parametrize("alone", [False, True])
-@pytest.mark.parametrize("flipped", [False, True])
-def test_initial_values_are_those_of_the_reference(alone, flipped):
-    n_units, n_columns, width, seed = 11, 5, 6, 2**63 + 12345
-    shape = (n_columns, n_units) if flipped else (n_units, n_columns)
-    drawn = glorot(seed, ATTENTION, *shape)
-    expected = drawn.T if flipped else drawn
-    rows = -(-n_units // LANES) if alone else n_units
-    lanes = aligned(rows, width, LANES, precision=np.float64)
-    base = stream_base(seed, ATTENTION)[0]
-    draw_into(lanes, 3, alone, flipped, (n_units, n_columns, width), base, glorot_limit(*shape))
-    found = lanes.reshape(rows, width, LANES)
-    if alone:
-        found = found.swapaxes(1, 2).reshape(-1, width)[:n_units, :n_columns]
-    else:
-        assert (np.delete(found, 3, axis=-1) == 0).all()
-        found = found[:, :n_columns, 3]
-    assert (found == expected).all()

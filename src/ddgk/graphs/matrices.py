@@ -84,8 +84,27 @@ def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArr
 
     places: (n_entries, 2). values: (n_entries,), real and never NaN.
     """
-    n_nodes = _checked_size(matrix, who)
-    rows, columns, values = _entries(matrix)
+    # A masked array is left out: numpy would quietly read what stands under the mask.
+    dense = isinstance(matrix, np.ndarray) and not isinstance(matrix, np.ma.MaskedArray)
+    if not dense and not is_sparse(matrix):
+        raise GraphError(
+            f"{who}: from_matrix reads a numpy array or a scipy sparse matrix, "
+            f"not {describe_type(matrix)}"
+        )
+    shape = matrix.shape
+    if len(shape) != 2 or shape[0] != shape[1]:
+        hint = "; from_edges reads lists of pairs" if shape[1:] == (2,) else ""
+        raise GraphError(f"{who}: an adjacency matrix is square, not of shape {shape}{hint}")
+    if dense:
+        rows, columns = np.nonzero(matrix)
+        values = np.asarray(matrix)[rows, columns]
+    else:
+        # By way of rows, since scipy adds up repeated entries much faster there.
+        by_rows = matrix.tocsr(copy=True)
+        by_rows.sum_duplicates()
+        by_rows.eliminate_zeros()
+        entries = by_rows.tocoo(copy=False)
+        rows, columns, values = entries.row, entries.col, entries.data
     if values.dtype.kind not in "biuf":
         raise GraphError(f"{who}: an adjacency matrix holds real numbers, not {values.dtype}")
     unknown = np.isnan(values)
@@ -95,7 +114,7 @@ def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArr
             f"{who}: the matrix is NaN at ({rows[at]}, {columns[at]}); "
             "write 0 where there is no edge"
         )
-    return n_nodes, np.stack((rows, columns), axis=1).astype(np.int64), values
+    return int(shape[0]), np.stack((rows, columns), axis=1).astype(np.int64), values
 
 
 def _is_correlation(n_nodes: int, pairs: NDArray[np.int64], values: NDArray[Any]) -> bool:
@@ -114,31 +133,3 @@ def _is_correlation(n_nodes: int, pairs: NDArray[np.int64], values: NDArray[Any]
 def is_sparse(thing: object) -> bool:
     """Tell whether a thing is one of scipy's sparse matrices or arrays."""
     return not {("scipy", "spmatrix"), ("scipy", "sparray")}.isdisjoint(kinds(thing))
-
-
-def _checked_size(matrix: Any, who: str) -> int:
-    # A masked array is left out: numpy would quietly read what stands under the mask.
-    dense = isinstance(matrix, np.ndarray) and not isinstance(matrix, np.ma.MaskedArray)
-    if not dense and not is_sparse(matrix):
-        raise GraphError(
-            f"{who}: from_matrix reads a numpy array or a scipy sparse matrix, "
-            f"not {describe_type(matrix)}"
-        )
-    shape = matrix.shape
-    if len(shape) != 2 or shape[0] != shape[1]:
-        hint = "; from_edges reads lists of pairs" if shape[1:] == (2,) else ""
-        raise GraphError(f"{who}: an adjacency matrix is square, not of shape {shape}{hint}")
-    return int(shape[0])
-
-
-def _entries(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    if is_sparse(matrix):
-        # By way of rows, since scipy adds up repeated entries much faster there.
-        by_rows = matrix.tocsr(copy=True)
-        by_rows.sum_duplicates()
-        entries = by_rows.tocoo(copy=False)
-        stored = entries.data != 0
-        return entries.row[stored], entries.col[stored], entries.data[stored]
-    dense = np.asarray(matrix)
-    rows, columns = np.nonzero(dense)
-    return rows, columns, dense[rows, columns]

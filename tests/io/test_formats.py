@@ -200,7 +200,7 @@ NODES = '"nodes": [{"id": 0}, {"id": 1}]'
         ('{"a":' * 1_000_000, "not JSON that can be read"),
         ("", "not JSON"),
         ("9" * 10_000, "not JSON"),
-        ("NaN", "not JSON"),
+        ("Infinity", "not JSON"),
         ("3", "needs a graph"),
         ("[]", "needs a graph"),
         ("[3]", "graph 0: needs an object"),
@@ -218,6 +218,14 @@ NODES = '"nodes": [{"id": 0}, {"id": 1}]'
 def test_damaged_json(text: str, message: str):
     with pytest.raises(DatasetError, match=rf"toy.json.*{message}"):
         read(".json", text)
+
+
+def test_missing_attributes_in_json_follow_the_policy():
+    nodes = '"nodes": [{"id": 0, "attributes": [1.0, NaN]}, {"id": 1, "attributes": [2, 3]}]'
+    text = "{" + nodes + ', "links": []}'
+    with pytest.raises(GraphError, match=r'attribute 1 of node 0 is missing.*missing="mask"'):
+        read(".json", text)
+    assert read(".json", text, policies=Policies(missing="mask"))[0].has_missing
 
 
 def test_repeated_links_are_not_merged_silently():

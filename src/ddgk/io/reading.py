@@ -34,6 +34,8 @@ MAX_DEPTH = 100
 # Text of numbers packs 5 to 10 times; a bomb a thousand times. Small archives may exceed the ratio.
 MAX_RATIO = 200
 ALWAYS_ALLOWED = 1 << 24
+# A number; possessive, so that hostile text cannot make the match backtrack.
+REAL = re.compile(r"[-+]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][-+]?+[0-9]{1,3}+)?+|[nN][aA][nN]")
 MAX_DIRECTORY_BYTES = 1 << 20
 END_OF_DIRECTORY, END_SIZE = b"PK\x05\x06", 22
 LOCATOR_64, LOCATOR_64_SIZE = b"PK\x06\x07", 20
@@ -61,9 +63,14 @@ class Options:
     skipped: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def keys(self) -> tuple[str | None, ...]:
+        """The five keys, in the order of `USUAL`."""
+        return tuple(getattr(self, parameter) for parameter in USUAL)
+
     def convert(self, graph: networkx.Graph, name: str) -> Graph:
         """Convert one parsed graph."""
-        keys = {parameter: getattr(self, parameter) for parameter in USUAL}
+        keys = dict(zip(USUAL, self.keys, strict=True))
         return from_networkx(graph, **keys, name=name, policies=self.policies)
 
 

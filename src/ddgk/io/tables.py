@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ddgk.errors import DatasetError, GraphError, MissingExtraError, shown
 from ddgk.graphs import Graph, from_matrix, from_rdkit, from_smiles
 from ddgk.graphs.edges import build_graph, number_ends
-from ddgk.io.reading import Options, decode
+from ddgk.io.reading import REAL, Options, decode
 
 # Names of the two columns of an edge list, in any place of a header.
 ENDS = (
@@ -31,8 +31,7 @@ ENDS = (
     ("tail", "head"),
 )
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # digits of other alphabets would join different names
-REAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?|[nN][aA][nN]")
-BEHIND = re.compile(r"([^{]*)\{(|'.*)\}")
+BEHIND = re.compile(r"(.*?)\{(|'.*)\}")
 MAX_ROWS = 20_000_000
 INDEX = "__index_level_0__"  # what pandas calls the names of rows in a Parquet file
 

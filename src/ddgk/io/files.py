@@ -301,16 +301,11 @@ def load_network(
                 raise DatasetNotFoundError(f"{name!r} is a set, not a network; use load({name!r})")
             if path is None:
                 raise not_stored(name, "network", f"networks/{name}.gml")
-    options = Options(
-        node_labels=node_labels,
-        edge_labels=None,
-        node_attributes=None,
-        edge_attributes=None,
-        edge_weights="weight" if known is None else known.edge_weights,
-        policies=known.policies
-        if policies is None and known is not None
-        else chosen_policies(policies),
-    )
+    weights: str | None = "weight"
+    if known is not None:
+        weights = known.edge_weights
+        policies = known.policies if policies is None else policies
+    options = Options(node_labels, None, None, None, weights, chosen_policies(policies))
     if path is None:
         import networkx
 

@@ -14,7 +14,8 @@ from ddgk.graphs.foreign import describe_type, kinds
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
 
-ROUNDING = 1e-9
+ROUNDING = {4: 1e-5, 8: 1e-9}  # by bytes of a number
+PLACES = ("indptr", "indices")
 
 
 def from_matrix(
@@ -29,11 +30,11 @@ def from_matrix(
     """Convert an adjacency matrix.
 
     Entries that are not 0 are edges. Values other than 1 are weights; a matrix of zeros and ones
-    has none. A matrix that differs from its transpose is a directed graph, an entry on the diagonal
-    a self-loop. The diagonal of a correlation matrix is not read: that is one of ones, in a
-    symmetric matrix of weights between -1 and 1, where it holds for any data and says nothing. A
-    sparse matrix is never made dense; a zero it stores is no edge, and entries it stores twice add
-    up, as in scipy.
+    has none. A matrix that differs from its transpose by more than rounding is a directed graph, an
+    entry on the diagonal a self-loop. The diagonal of a correlation matrix is not read: that is one
+    of ones, in a symmetric matrix of weights between -1 and 1, where it holds for any data and says
+    nothing. A sparse matrix is never made dense; a zero it stores is no edge, and entries it stores
+    twice add up, as in scipy.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArr
         raise GraphError(f"{who}: an adjacency matrix is square, not of shape {shape}{hint}")
     if dense:
         rows, columns = np.nonzero(matrix)
-        values = np.asarray(matrix)[rows, columns]
+        values, mirrored = (np.asarray(m)[rows, columns] for m in (matrix, matrix.T))
     else:
         # By way of rows, since scipy adds up repeated entries much faster there.
         by_rows = matrix.tocsr(copy=True)
@@ -105,6 +106,9 @@ def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArr
         by_rows.eliminate_zeros()
         entries = by_rows.tocoo(copy=False)
         rows, columns, values = entries.row, entries.col, entries.data
+        turned = by_rows.T.tocsr()
+        same = all(np.array_equal(getattr(by_rows, x), getattr(turned, x)) for x in PLACES)
+        mirrored = turned.data if same else np.zeros_like(values)
     if values.dtype.kind not in "biuf":
         raise GraphError(f"{who}: an adjacency matrix holds real numbers, not {values.dtype}")
     unknown = np.isnan(values)
@@ -114,14 +118,21 @@ def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArr
             f"{who}: the matrix is NaN at ({rows[at]}, {columns[at]}); "
             "write 0 where there is no edge"
         )
+    if values.dtype.kind == "f":
+        # np.corrcoef, for one, rounds the two halves of a symmetric matrix differently.
+        with np.errstate(invalid="ignore"):  # infinity is refused later
+            apart = np.abs(values - mirrored).max(initial=0)
+        if 0 < apart <= ROUNDING.get(values.dtype.itemsize, 0) * np.abs(values).max():
+            values = values / 2 + mirrored / 2
     return int(shape[0]), np.stack((rows, columns), axis=1).astype(np.int64), values
 
 
 def _is_correlation(n_nodes: int, pairs: NDArray[np.int64], values: NDArray[Any]) -> bool:
     """Tell whether a matrix has ones on its diagonal and entries of at most 1 elsewhere."""
     diagonal = pairs[:, 0] == pairs[:, 1]
-    ones = np.abs(values[diagonal] - 1.0) <= ROUNDING
-    if diagonal.sum() != n_nodes or not ones.all() or (np.abs(values) > 1 + ROUNDING).any():
+    rounding = ROUNDING.get(values.dtype.itemsize, 0.0)
+    ones = np.abs(values[diagonal] - 1.0) <= rounding
+    if diagonal.sum() != n_nodes or not ones.all() or (np.abs(values) > 1 + rounding).any():
         return False
     forward, backward = (pairs[:, a] * n_nodes + pairs[:, 1 - a] for a in (0, 1))
     one, other = np.argsort(forward), np.argsort(backward)

@@ -89,7 +89,8 @@ def read(
         Keys in .gml, .graphml, .gexf and .json files, as for `from_networkx`; those of edges also
         name columns of tables. In GML `label` is the name of a node, never its label.
     edges : str, optional
-        The two columns of an edge list, as "FROM,TO", where the header is not a usual one.
+        The two columns of an edge list, as "FROM,TO", where the header is not a usual one; "1,2"
+        where there is none.
     arcs : str, optional
         The same for a directed edge list; columns called tail and head need no such word.
     smiles : str, optional

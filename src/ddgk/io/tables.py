@@ -327,16 +327,21 @@ def _edge_list(
     node_names, pairs = number_ends(every[len(alone) :], every[: len(alone)])
     called = (header[ends[0]].casefold(), header[ends[1]].casefold())
     directed = options.arcs is not None or (options.edges is None and called == ("tail", "head"))
-    return build_graph(
-        len(node_names),
-        pairs,
-        edge_labels=labels,
-        edge_weights=weights,
-        listing="directed" if directed else "once",
-        policies=options.policies,
-        name=name,
-        node_names=node_names,
-    )
+    try:
+        return build_graph(
+            len(node_names),
+            pairs,
+            edge_labels=labels,
+            edge_weights=weights,
+            listing="directed" if directed else "once",
+            policies=options.policies,
+            name=name,
+            node_names=node_names,
+        )
+    except GraphError as error:
+        if error.policy == "parallel_edges" and len(np.unique(pairs, axis=0)) == len(pairs):
+            error.advice += ", or call the columns of a directed list tail and head"
+        raise
 
 
 def _looks_like_edges(rows: list[list[str]]) -> bool:
@@ -393,9 +398,9 @@ def _as_matrix(rows: list[list[str]]) -> tuple[list[str] | None, NDArray[np.floa
 
 def _is_plain(matrix: NDArray[np.float64]) -> bool:
     """Tell whether a small matrix is symmetric with zeros, or of 3 x 3 ones, on its diagonal."""
-    diagonal = set(matrix.diagonal().tolist())
-    allowed = ({0.0}, {1.0}) if len(matrix) == 3 else ({0.0},)
-    return diagonal in allowed and np.array_equal(matrix, matrix.T)
+    allowed = (0.0, 1.0) if len(matrix) == 3 else (0.0,)
+    plain = any(np.allclose(matrix.diagonal(), value, rtol=0) for value in allowed)
+    return plain and np.allclose(matrix, matrix.T, rtol=0)
 
 
 def _numbers(rows: Iterable[list[str]], width: int) -> NDArray[np.float64] | None:

@@ -122,7 +122,8 @@ def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArr
         # np.corrcoef, for one, rounds the two halves of a symmetric matrix differently.
         with np.errstate(invalid="ignore"):  # infinity is refused later
             apart = np.abs(values - mirrored).max(initial=0)
-        if 0 < apart <= ROUNDING.get(values.dtype.itemsize, 0) * np.abs(values).max():
+        limit = ROUNDING.get(values.dtype.itemsize, 0) * np.abs(values).max(initial=0)
+        if 0 < apart <= limit < np.inf:
             values = values / 2 + mirrored / 2
     return int(shape[0]), np.stack((rows, columns), axis=1).astype(np.int64), values
 

@@ -95,8 +95,7 @@ def labels_by_name(
     for node in names:
         if node not in known:
             raise GraphError(f"{who}: node {node!r} has no label, but others have; give it one")
-    if len(known) > len(names):
-        unknown = next(iter(known.keys() - set(names)))
+    for unknown in known.keys() - set(names):
         raise GraphError(
             f"{who}: {unknown!r} has a label, but there is no such node; "
             "remove the label, or add the node"

@@ -176,14 +176,11 @@ def checked_weights(
         raise GraphError(
             f"{edges.who}: edge weights must have shape ({edges.count},), not {values.shape}"
         )
-    bad = ~np.isfinite(values)
-    if bad.any():
-        position = int(bad.argmax())
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        found = f"{edges.called(bad[0])} has weight {values[bad[0]]:g}"
         raise GraphError(
-            f"{edges.who}: {edges.called(position)} has weight {values[position]:g}, "
-            "but weights are finite numbers",
-            advice="correct it",
-            **fix,
+            f"{edges.who}: {found}, but weights are finite numbers", advice="correct it", **fix
         )
     return values
 
@@ -195,11 +192,9 @@ def checked_names(names: Iterable[Hashable] | None, n_nodes: int, who: str) -> t
     values = tuple(map(plain, names))
     if len(values) != n_nodes:
         raise GraphError(f"{who}: {len(values)} node names for {n_nodes} nodes")
-    try:
-        n_different = len(set(values))
-    except TypeError as error:
-        raise GraphError(f"{who}: node names must be hashable: {error}") from error
-    if n_different != n_nodes:
+    if not all(map(is_hashable, values)):
+        raise GraphError(f"{who}: node names must be hashable")
+    if len(set(values)) != n_nodes:
         twice = Counter(values).most_common(1)[0][0]
         raise GraphError(
             f"{who}: node names must be all different, but {shown(repr(twice))} stands twice"
@@ -246,6 +241,6 @@ def is_hashable(value: object) -> bool:
 
 
 def _holds_nan(value: object) -> bool:
-    if isinstance(value, float):
-        return value != value
-    return isinstance(value, tuple | frozenset) and any(map(_holds_nan, value))
+    if isinstance(value, tuple | frozenset):
+        return any(map(_holds_nan, value))
+    return isinstance(value, float) and value != value

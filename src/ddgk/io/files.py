@@ -148,7 +148,7 @@ def read(
     file_bytes = MAX_PARSED_BYTES if max_bytes is None else max_bytes
     text = os.fspath(source)
 
-    if isinstance(source, str) and _is_pattern(text):
+    if isinstance(source, str) and glob.has_magic(text) and not os.path.exists(text):
         found = [] if "\0" in text else [Path(m) for m in glob.glob(text, recursive=True)]
         paths = [path for path in found if path.is_file()]
         if not paths:
@@ -194,11 +194,8 @@ def _read_folder(path: Path, options: Options, max_bytes: int) -> Dataset:
         raise DatasetError(
             f"{path}: neither a set in TU format (DS_A.txt) nor a folder of {_endings()} files"
         )
-    options.skipped.extend(
-        f"{file.name}: not a format that is read"
-        for file in files
-        if file.suffix.lower() not in READERS
-    )
+    others = (file.name for file in files if file.suffix.lower() not in READERS)
+    options.skipped.extend(f"{name}: not a format that is read" for name in others)
     return _read_files(paths, path.resolve().name, options, max_bytes)
 
 
@@ -347,10 +344,6 @@ def _check_texts(graph: Graph) -> None:
             raise GraphError(
                 f"{error.object[error.start]!a} is half of a character (a lone surrogate)"
             ) from error
-
-
-def _is_pattern(text: str) -> bool:
-    return glob.has_magic(text) and not os.path.exists(text)
 
 
 def _natural_order(path: Path) -> list[tuple[int, int, str]]:

@@ -13,7 +13,13 @@ from ddgk.errors import DatasetError, shown
 from ddgk.graphs import Graph, from_matrix
 from ddgk.io.reading import MAX_PARSED_BYTES, Options, check_n_nodes, read_archive
 
-SPARSE = ("csr", "csc", "coo", "bsr")  # what scipy.sparse can check
+# Sparse matrices as scipy.sparse.save_npz writes them.
+SPARSE_ARRAYS = {
+    "csr": ("data", "indices", "indptr"),
+    "csc": ("data", "indices", "indptr"),
+    "coo": ("data", "row", "col"),
+}
+MIXED = {"format", "data", "_is_array"}  # of the arrays in such a file, those that are not whole
 # Words of the first line of a Matrix Market file that can be an adjacency matrix, by place.
 MATRIX_MARKET = (
     ("coordinate", "array"),
@@ -55,7 +61,7 @@ def read_npz(data: bytes, where: str, name: str, options: Options) -> list[Graph
     if not arrays:
         raise DatasetError(f"{where}: no array in it")
     if {"format", "shape", "data"} <= set(arrays):
-        return [_graph(_sparse(data, arrays, where), where, name, options)]
+        return [_graph(_sparse(arrays, where), where, name, options)]
     return [
         _graph(array, f"{where}: {shown(key)}", name if len(arrays) == 1 else key, options)
         for key, array in arrays.items()
@@ -93,25 +99,33 @@ def _parse_npy(data: bytes, where: str) -> NDArray[Any]:
         raise DatasetError(f"{where}: not a numpy array ({shown(str(error), 100)})") from error
 
 
-def _sparse(data: bytes, arrays: dict[str, NDArray[Any]], where: str) -> Any:
-    """Return the matrix of a file whose arrays have been parsed, so that none lies about its size.
+def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
+    """Return a sparse matrix whose indices are checked: scipy's code trusts them.
 
-    Indices are checked, since code of scipy's that trusts them would read beyond its memory.
+    scipy.sparse.load_npz is not used: damaged files can crash it, and the process with it.
     """
     from scipy import sparse
 
     kind = arrays["format"].tobytes().replace(b"\0", b"").decode("ascii", "replace")
     shape = arrays["shape"].reshape(-1)[:3]
-    if kind not in SPARSE or shape.dtype.kind not in "iu":
+    whole = all(arrays[key].dtype.kind in "iu" for key in arrays.keys() - MIXED)
+    known = set(SPARSE_ARRAYS.get(kind, ["none"])) <= set(arrays)
+    if not (whole and known and arrays["data"].dtype.kind in "biuf"):
         raise DatasetError(
             f"{where}: a sparse matrix of kind {shown(kind)!r} is not read; save matrix.tocsr()"
         )
     for length in shape.tolist():
         check_n_nodes(length, where)
+    values, *places = (arrays[key] for key in SPARSE_ARRAYS[kind])
     try:
-        matrix = sparse.load_npz(io.BytesIO(data))
-        if kind != "coo":  # which is checked when it is made
+        if kind == "coo":
+            matrix = sparse.coo_array((values, tuple(places)), shape=tuple(shape.tolist()))
+        else:
+            made = sparse.csr_array if kind == "csr" else sparse.csc_array
+            matrix = made((values, *places), shape=tuple(shape.tolist()))
             matrix.check_format(full_check=True)
+        matrix = matrix.tocsr()
+        matrix.sum_duplicates()
         return matrix
     except Exception as error:
         raise DatasetError(

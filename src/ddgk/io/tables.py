@@ -432,7 +432,7 @@ def _joined(fields: list[str]) -> str:
 
 
 def _note_rest(header: list[str], read: set[int | None], where: str, options: Options) -> None:
-    rest = [field for i, field in enumerate(header) if i not in read]
+    rest = [field for i, field in enumerate(header) if field and i not in read]
     if rest:
         options.notes.append(f"{where}: columns not read: {shown(', '.join(rest))}")
 

@@ -4,11 +4,21 @@ import numpy as np
 import pytest
 
 from ddgk.errors import GraphError
-from ddgk.graphs.foreign import MISSING, describe_type, kinds, require, whole_column
+from ddgk.graphs import Policies
+from ddgk.graphs.foreign import MISSING, describe_type, keyed_graph, kinds, require
 
 
 def read(values, key="label"):
-    return whole_column(values, key, "node_labels", "graph", lambda i: f"node {i}")
+    graph = keyed_graph(
+        range(len(values)),
+        [],
+        lambda *_: values,
+        (key, None, None, None, None),
+        directed=False,
+        name=None,
+        policies=Policies(empty="keep"),
+    )
+    return graph.node_labels
 
 
 def test_kinds_names_all_classes_by_their_library():
@@ -23,7 +33,7 @@ def test_a_namesake_of_another_library_is_not_taken_for_it():
 
 
 def test_a_column_is_whole_or_absent():
-    assert read(["a", None]) == ["a", None]
+    assert read(["a", None]) == ("a", None)
     assert read([MISSING, MISSING]) is None
     assert read([]) is None
     with pytest.raises(GraphError, match="node 1 has no 'label', but others have"):

@@ -287,7 +287,7 @@ def test_numpy_scalars_become_python_scalars():
 
 def test_replace_refuses_unknown_fields():
     with pytest.raises(
-        TypeError, match="Graph has no field 'label'; it has directed, edge_attributes"
+        TypeError, match="Graph has no field 'label'; it has n_nodes, edges, directed"
     ):
         labelled().replace(label="x")
 

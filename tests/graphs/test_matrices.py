@@ -154,3 +154,23 @@ def test_the_diagonal_of_a_correlation_matrix_is_not_read(form):
 def test_other_diagonals_are_read(change):
     matrix = change(np.array([[1, 0.8, 0.3], [0.8, 1, 0], [0.3, 0, 1]]))
     assert [1, 1] in from_matrix(matrix).edges.tolist()
+
+
+def test_rounding_is_no_direction():
+    rng = np.random.default_rng(0)
+    found = np.corrcoef(rng.normal(size=(8, 50)))
+    found[2, 5] = np.nextafter(found[5, 2], 1)
+    policies = Policies(negative_weights="absolute")
+    for dtype in (np.float64, np.float32):
+        for matrix in (found.astype(dtype), sparse.csr_array(found.astype(dtype))):
+            graph = from_matrix(matrix, policies=policies)
+            assert (graph.directed, graph.n_edges) == (False, 28)
+    found[2, 5] += 1e-3
+    assert from_matrix(found, policies=policies).directed
+    assert from_matrix(np.empty((0, 0)), policies=Policies(empty="keep")).n_nodes == 0
+
+
+def test_infinite_weights_are_refused():
+    for half in (np.inf, -np.inf, 1.0):
+        with pytest.raises(GraphError, match="weights are finite numbers"):
+            from_matrix(np.array([[0.0, np.inf], [half, 0.0]]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import time
 from pathlib import Path
 
 import networkx
@@ -159,6 +160,15 @@ def test_digits_of_other_alphabets_are_names_of_their_own(tmp_path: Path):
     path = tmp_path / "toy.edges"
     path.write_text("1٢ 3\n12 3\n", encoding="utf-8")
     assert read(path).graphs[0].node_names == ("12", "1٢", "3")
+
+
+@pytest.mark.parametrize("name", ["toy.csv", "toy.net"])
+def test_a_long_number_that_is_none_takes_no_long_time(name: str, tmp_path: Path):
+    head = "*Vertices 2\n*Edges\n1 2 " if name.endswith("net") else "0,1,0\n1,0,0\n0,0,"
+    (tmp_path / name).write_text(head + "1" * 300_000 + "x\n")
+    started = time.process_time()
+    assert judged(read, tmp_path / name) is None
+    assert time.process_time() - started < 5
 
 
 def test_graphml_without_types_is_text_and_says_nothing(tmp_path: Path):

@@ -143,3 +143,22 @@ def test_sparse_matrices_that_lie():
         read_npz(outside, "toy.npz", "toy", Options())
     with pytest.raises(DatasetError, match="not a zip"):
         read_npz(b"PK", "toy.npz", "toy", Options())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"shape": np.array(["a", "b"])},
+        {"shape": np.array([3.5, 3.5])},
+        {"data": np.array(["x"] * 4)},
+        {"indices": np.array([0.0, 1, 2, 1])},
+        {"indices": np.array([0, 1, 2, 9])},
+        {"indptr": np.array([0, 1, 3, -4])},
+        {"format": np.array("bsr")},
+        {"format": np.array(3)},
+    ],
+)
+def test_damaged_sparse_matrices(changes):
+    arrays = dict(np.load(io.BytesIO(written(sparse.save_npz, sparse.csr_array(PATH)))))
+    with pytest.raises(DatasetError, match=r"^toy.npz: (a|not a) sparse matrix"):
+        read_npz(written(np.savez, **(arrays | changes)), "toy.npz", "toy", Options())

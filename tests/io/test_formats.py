@@ -167,8 +167,8 @@ def test_names_are_integers_only_when_all_are():
     ("text", "message"),
     [
         ("a b\nc d e f\n", "line 2: 'c,d,e,f' is not two names"),
-        ("a b\nc d 1\n", "line 2: 'c,d,1' has a weight, but line 1 has none"),
-        ("a b 1\nc d\n", "line 2: 'c,d' has no weight, but line 1 has one"),
+        ("a b\nc d 1\n", "line 2: 'c,d,1' is not two names, as in line 1"),
+        ("a b 1\nc d\n", "line 2: 'c,d' is not two names and a weight, as in line 1"),
         ("a b x\n", "line 1: the weight 'x' is not a finite number"),
         ("a b nan\n", "line 1: the weight 'nan' is not a finite number"),
         ("a,\n", "line 1: 'a,' is not two names"),
@@ -200,7 +200,7 @@ NODES = '"nodes": [{"id": 0}, {"id": 1}]'
         ('{"a":' * 1_000_000, "not JSON that can be read"),
         ("", "not JSON"),
         ("9" * 10_000, "not JSON"),
-        ("NaN", "not JSON"),
+        ("Infinity", "not JSON"),
         ("3", "needs a graph"),
         ("[]", "needs a graph"),
         ("[3]", "graph 0: needs an object"),
@@ -218,6 +218,14 @@ NODES = '"nodes": [{"id": 0}, {"id": 1}]'
 def test_damaged_json(text: str, message: str):
     with pytest.raises(DatasetError, match=rf"toy.json.*{message}"):
         read(".json", text)
+
+
+def test_missing_attributes_in_json_follow_the_policy():
+    nodes = '"nodes": [{"id": 0, "attributes": [1.0, NaN]}, {"id": 1, "attributes": [2, 3]}]'
+    text = "{" + nodes + ', "links": []}'
+    with pytest.raises(GraphError, match=r'attribute 1 of node 0 is missing.*missing="mask"'):
+        read(".json", text)
+    assert read(".json", text, policies=Policies(missing="mask"))[0].has_missing
 
 
 def test_repeated_links_are_not_merged_silently():

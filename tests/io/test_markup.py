@@ -25,8 +25,14 @@ def test_gexf_comes_back(directed: bool):
     )
     stream = io.BytesIO()
     networkx.write_gexf(to_networkx(graph), stream)
-    (found,) = read_gexf(stream.getvalue(), "toy.gexf", "toy", Options(node_labels=None))
+    (found,) = read_gexf(stream.getvalue(), "toy.gexf", "toy", Options())
     assert (found, found.node_names) == (graph, graph.node_names)
+
+
+def test_labels_of_gexf_are_labels_unless_they_are_the_names():
+    graph = Graph(2, [(0, 1)], node_labels=["C", "C"], node_names=["x", "y"])
+    text = "\n".join(networkx.generate_gexf(to_networkx(graph)))
+    assert read_gexf(text.encode(), "toy.gexf", "toy", Options()) == [graph]
 
 
 def test_graphml_keeps_direction_and_weights():

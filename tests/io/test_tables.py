@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import io
 
+import networkx
 import numpy as np
 import pytest
 
@@ -150,6 +151,43 @@ def test_tabulators():
 def test_damaged_tables(text: str, options, complaint: str):
     with pytest.raises(DatasetError, match=complaint):
         one(text, **options)
+
+
+def test_columns_by_number_for_tables_without_header():
+    text = "1 2 .5\n2 3 2\n3 2 1\n"
+    graph = one(text, read_edges, arcs="1,2")
+    assert (graph.directed, graph.n_edges, graph.edge_weights.tolist()) == (True, 3, [0.5, 2, 1])
+    back = one(text, read_txt, arcs="2,1")
+    assert back.edges.tolist() == [[1, 0], [1, 2], [2, 1]]
+    wide = one("x,1,2,7\ny,2,3,8\n", edges="2,3", edge_weights="4")
+    assert (wide.node_names, wide.edge_weights.tolist()) == ((1, 2, 3), [7, 8])
+    with pytest.raises(DatasetError, match="there is no column '5'; the first line is '1', '2'"):
+        one(text, read_edges, edges="1,5")
+
+
+def test_edge_lists_as_networkx_writes_them():
+    made = networkx.Graph([("a", "b", {"weight": 2.5, "since": 7}), ("b", "{c}", {"weight": 1})])
+    options = Options()
+    text = "\n".join(networkx.generate_edgelist(made)).encode()
+    (graph,) = read_edges(text, "toy.edgelist", "toy", options)
+    assert (graph.node_names, graph.edge_weights.tolist()) == (("a", "b", "{c}"), [2.5, 1])
+    assert options.notes == ["toy.edgelist: of what stands in braces only the weight is read"]
+    bare = "\n".join(networkx.generate_edgelist(networkx.path_graph(3), delimiter=","))
+    assert one(bare, read_txt).edges.tolist() == [[0, 1], [1, 2]]
+
+
+def test_edge_lists_as_gephi_writes_them():
+    graph = one("Source,Target,Type,Id,Label,Weight\n0,1,Undirected,0,,2\n1,2,Undirected,1,,1\n")
+    assert (graph.edge_labels, graph.edge_weights.tolist()) == (None, [2, 1])
+
+
+def test_rows_with_names_that_pandas_writes_as_parquet():
+    pandas = pytest.importorskip("pandas", reason="writes .parquet")
+    pytest.importorskip("pyarrow", reason="reads .parquet")
+    stream = io.BytesIO()
+    pandas.DataFrame([[1, 0.5], [0.5, 1]], ["x", "y"], ["x", "y"]).to_parquet(stream)
+    (graph,) = read_parquet(stream.getvalue(), "toy.parquet", "toy", Options())
+    assert (graph.node_names, graph.edge_weights.tolist()) == (("x", "y"), [0.5])
 
 
 def test_parquet_edge_lists():

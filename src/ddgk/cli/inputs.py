@@ -28,8 +28,9 @@ PANEL = "Graph input"
 KEYS = {
     "node_labels": ("KEY", "The key of node labels in .gml, .graphml, .gexf and .json files."),
     "edge_labels": ("KEY", "The key of edge labels in those files, or a table's column."),
-    "edges": ("FROM,TO", "The two columns of an edge list."),
-    "arcs": ("FROM,TO", "The two columns of a directed edge list."),
+    "edge_weights": ("KEY", "The key of edge weights in those files, or a table's column."),
+    "edges": ("FROM,TO", "The two columns of an edge list, by name or number."),
+    "arcs": ("FROM,TO", "The two columns of a directed edge list, by name or number."),
     "smiles": ("COLUMN", "The column of SMILES in a table."),
 }
 HELP = {

@@ -128,27 +128,27 @@ def as_graphs(things: Iterable[Any], *, policies: Policies | None = None) -> lis
 
 def stream_graphs(things: Iterable[Any], *, policies: Policies | None = None) -> Iterator[Graph]:
     """Convert graphs one by one as they are asked for; otherwise as `as_graphs`."""
-    is_list = isinstance(things, Iterable) and not isinstance(things, str | bytes | dict)
-    if isinstance(things, str) or (not is_list and _reader(things) is None):
-        raise GraphError(f"a list of graphs is needed, not {describe_type(things)}")
-    if not _is_wrapped(things) and _reader(things) is not None:
-        raise GraphError(
-            f"a list of graphs is needed, not one graph ({describe_type(things)}); pass [graph]"
-        )
+    found = describe_type(things)
+    is_graph = _reader(things) is not None and not isinstance(things, str)
+    if is_graph and not _is_wrapped(things):
+        raise GraphError(f"a list of graphs is needed, not one graph ({found}); pass [graph]")
+    if not is_graph and (
+        not isinstance(things, Iterable) or isinstance(things, str | bytes | dict)
+    ):
+        raise GraphError(f"a list of graphs is needed, not {found}")
     policies = chosen_policies(policies)
     position, skipped = -1, []
     for position, thing in enumerate(things):
+        graph = None
         try:
             graph = as_graph(thing, policies=policies, position=position)
         except GraphError as error:
             if error.policy != "invalid_smiles" or policies.invalid_smiles != "skip":
                 raise
+        if graph is None or (graph.n_nodes == 0 and policies.empty == "skip"):
             skipped.append(position)
-            continue
-        if graph.n_nodes or policies.empty != "skip":
-            yield graph
         else:
-            skipped.append(position)
+            yield graph
     if position < 0:
         raise GraphError("a list of graphs is needed, but this one is empty")
     if len(skipped) > position:
@@ -156,17 +156,15 @@ def stream_graphs(things: Iterable[Any], *, policies: Policies | None = None) ->
     if skipped:
         listed = ", ".join(map(str, skipped[:10])) + (", ..." if len(skipped) > 10 else "")
         warn_caller(
-            f"{len(skipped)} of {position + 1} graphs were skipped by the policies: {listed}",
+            f"{len(skipped)} of {position + 1} graphs were skipped by the policies: {listed}"
         )
 
 
 def _reader(thing: Any) -> Callable[..., Graph] | None:
     """Return the function that reads a thing, or None."""
     known = set(kinds(thing))
-    fitting = (
-        converter for converter in CONVERTERS if (converter.library, converter.kind) in known
-    )
-    return next((converter.read for converter in fitting if converter.accepts(thing)), None)
+    fitting = (row for row in CONVERTERS if (row.library, row.kind) in known)
+    return next((row.read for row in fitting if row.accepts(thing)), None)
 
 
 def _is_wrapped(things: Any) -> bool:

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import GraphError, ParameterError
-from ddgk.graphs.edges import build_graph, number_nodes
+from ddgk.graphs.edges import build_graph, number_ends, number_nodes
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
-from ddgk.graphs.validation import PLAIN, plain
+from ddgk.graphs.validation import is_hashable, plain
 
 THIRD = ("label", "weight")
 
@@ -68,9 +68,7 @@ def from_edges(
     else:
         rows = _checked_rows(edges, third, who)
         ends = _hashables((end for row in rows for end in row[:2]), who)
-        numbers = number_nodes(extra, ends)
-        names = list(numbers)
-        pairs = np.fromiter(map(numbers.__getitem__, ends), np.int64, len(ends)).reshape(-1, 2)
+        names, pairs = number_ends(ends, extra)
         values = None if third is None else [row[2] for row in rows]
     return build_graph(
         len(names),
@@ -97,8 +95,7 @@ def labels_by_name(
     for node in names:
         if node not in known:
             raise GraphError(f"{who}: node {node!r} has no label, but others have; give it one")
-    if len(known) > len(names):
-        unknown = next(iter(known.keys() - set(names)))
+    for unknown in known.keys() - set(names):
         raise GraphError(
             f"{who}: {unknown!r} has a label, but there is no such node; "
             "remove the label, or add the node"
@@ -119,27 +116,20 @@ def _number_array(
 def _checked_rows(edges: Iterable[Any], third: str | None, who: str) -> list[Sequence[Any]]:
     """Return pairs, or triples where a third item is announced, and nothing else."""
     rows = edges.tolist() if isinstance(edges, np.ndarray) else list(edges)
-    length = 2 if third is None else 3
+    fix = f"give it a {third}"
+    if third is None:
+        fix = 'say what the third is with third="label" or third="weight"'
     for row in rows:
-        if isinstance(row, tuple | list) and len(row) == length:
-            continue
         if not isinstance(row, tuple | list) or len(row) not in (2, 3):
             raise GraphError(f"{who}: an edge is a pair of node names, not {row!r}")
-        fix = f"give it a {third}"
-        if third is None:
-            fix = 'say what the third is with third="label" or third="weight"'
-        raise GraphError(f"{who}: edge {tuple(row)!r} has {len(row)} items; {fix}")
+        if len(row) != (2 if third is None else 3):
+            raise GraphError(f"{who}: edge {tuple(row)!r} has {len(row)} items; {fix}")
     return rows
 
 
 def _hashables(names: Iterable[Any], who: str) -> list[Hashable]:
-    listed = list(names)
-    if set(map(type, listed)) <= set(PLAIN):
-        return listed
-    listed = list(map(plain, listed))
+    listed = list(map(plain, names))
     for name in listed:
-        try:
-            hash(name)
-        except TypeError as error:
-            raise GraphError(f"{who}: the node name {name!r} is not hashable") from error
+        if not is_hashable(name):
+            raise GraphError(f"{who}: the node name {name!r} is not hashable")
     return listed

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ddgk.errors import GraphError, shown
+from ddgk.errors import GraphError
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.graphs.policies import Policies, chosen_policies
 from ddgk.graphs.validation import (
     Items,
+    called_edge,
     checked_attributes,
     checked_count,
     checked_labels,
     checked_names,
     checked_pairs,
     checked_weights,
-    plain,
     smaller_first,
 )
 
@@ -38,8 +38,7 @@ def build_graph(
     policies: Policies | None = None,
     name: str | None = None,
     node_names: Iterable[Hashable] | None = None,
-    node_labels: Iterable[Hashable] | None = None,
-    node_attributes: ArrayLike | None = None,
+    **of_nodes: Any,
 ) -> Graph:
     """Apply the policies to edges as a library lists them, and return the graph.
 
@@ -59,15 +58,15 @@ def build_graph(
     n_nodes = checked_count(n_nodes, who)
     check_empty(n_nodes, who, policies)
     names = checked_names(node_names, n_nodes, who)
-    speaker = Speaker(who, names)
     pairs = checked_pairs(edges, n_nodes, who)
-    items = Items(who, "edge", len(pairs), lambda row: speaker.edge(pairs[row]))
+    items = Items(who, "edge", len(pairs), lambda row: called_edge(names, pairs[row]))
     codes, alphabet = _coded(checked_labels(edge_labels, items))
     weights = None
     if policies.weights != "ignore":
         weights = checked_weights(edge_weights, items, policy="weights", choices=("ignore",))
     attributes = checked_attributes(edge_attributes, items, policies.missing)
-    rows = EdgeRows(speaker, pairs, codes, weights, attributes)
+    columns = {"label": codes, "weight": weights, "attribute": attributes}
+    rows = EdgeRows(who, names, pairs, {k: v for k, v in columns.items() if v is not None})
     rows = with_chosen_loops(rows, policies)
     if listing == "once":
         rows = replace(rows, pairs=smaller_first(rows.pairs))
@@ -80,14 +79,13 @@ def build_graph(
         n_nodes,
         rows.pairs,
         directed=directed,
-        node_labels=node_labels,
         edge_labels=labels,
-        node_attributes=node_attributes,
-        edge_attributes=rows.attributes,
-        edge_weights=rows.weights,
+        edge_attributes=rows.columns.get("attribute"),
+        edge_weights=rows.columns.get("weight"),
         name=name,
         node_names=names,
         missing=policies.missing,
+        **of_nodes,
     )
 
 
@@ -106,19 +104,10 @@ def apply_policies(graph: Graph, *, policies: Policies) -> Graph:
     )
     if not (turned or loops or signed):
         return graph
-    return build_graph(
-        graph.n_nodes,
-        graph.edges,
-        edge_labels=graph.edge_labels,
-        edge_weights=weights,
-        edge_attributes=graph.edge_attributes,
-        listing="directed" if graph.directed else "once",
-        policies=policies,
-        name=graph.name,
-        node_names=graph.node_names,
-        node_labels=graph.node_labels,
-        node_attributes=graph.node_attributes,
-    )
+    fields = graph._arguments()
+    listing: Any = "directed" if fields.pop("directed") else "once"
+    del fields["missing"]
+    return build_graph(**fields, listing=listing, policies=policies)
 
 
 def check_empty(n_nodes: int, who: str, policies: Policies) -> None:
@@ -146,48 +135,44 @@ def number_nodes(listed: Iterable[Hashable], found: Iterable[Hashable] = ()) -> 
     return numbers
 
 
-@dataclass(frozen=True)
-class Speaker:
-    """Names the graph and its edges the way the caller does."""
+def number_ends(
+    ends: list[Hashable], listed: Iterable[Hashable] = (), found: Iterable[Hashable] = ()
+) -> tuple[list[Hashable], NDArray[np.int64]]:
+    """Return node names, ordered as `number_nodes` does, and edges as pairs of numbers.
 
-    who: str
-    names: Sequence[Hashable] | NDArray[np.int64]
-
-    def edge(self, pair: Iterable[Any]) -> str:
-        """Return what messages call an edge."""
-        u, v = (shown(repr(plain(self.names[end]))) for end in pair)
-        return f"edge ({u}, {v})"
+    ends: names, those of one edge after the other.
+    """
+    numbers = number_nodes(listed, {*ends, *found})
+    pairs = np.fromiter(map(numbers.__getitem__, ends), np.int64, len(ends))
+    return list(numbers), pairs.reshape(-1, 2)
 
 
 @dataclass(frozen=True)
 class EdgeRows:
-    """Edges on their way; codes number the labels, so that numpy can compare them."""
+    """Edges on their way to a graph.
 
-    speaker: Speaker
+    who, names: what messages call the graph and its nodes. columns: what edges carry, by "label"
+    (as numbers, so that numpy can compare them), "weight" and "attribute".
+    """
+
+    who: str
+    names: Sequence[Hashable] | NDArray[np.int64]
     pairs: NDArray[np.int64]
-    codes: NDArray[np.int64] | None
-    weights: NDArray[np.float64] | None
-    attributes: NDArray[np.float64] | None
+    columns: dict[str, NDArray[Any]] = field(default_factory=dict)
 
     def take(self, rows: NDArray[Any]) -> EdgeRows:
         """Return some of the rows, by number or by a mask."""
-        return replace(
-            self,
-            pairs=self.pairs[rows],
-            codes=None if self.codes is None else self.codes[rows],
-            weights=None if self.weights is None else self.weights[rows],
-            attributes=None if self.attributes is None else self.attributes[rows],
-        )
+        columns = {what: values[rows] for what, values in self.columns.items()}
+        return replace(self, pairs=self.pairs[rows], columns=columns)
 
     def keys(self) -> NDArray[np.int64]:
         """Return one whole number per row, equal for rows of the same two nodes in one order."""
-        return self.pairs[:, 0] * len(self.speaker.names) + self.pairs[:, 1]
+        return self.pairs[:, 0] * len(self.names) + self.pairs[:, 1]
 
     def refuse(self, row: int, complaint: str, **fix: Any) -> NoReturn:
         """Raise a GraphError about the edge in a row."""
-        raise GraphError(
-            f"{self.speaker.who}: {self.speaker.edge(self.pairs[row])} {complaint}", **fix
-        )
+        edge = called_edge(self.names, self.pairs[row])
+        raise GraphError(f"{self.who}: {edge} {complaint}", **fix)
 
 
 def _coded(
@@ -203,19 +188,12 @@ def _coded(
 
 def with_chosen_loops(rows: EdgeRows, policies: Policies) -> EdgeRows:
     """Apply the policy for self-loops."""
-    if policies.self_loops == "keep":
-        return rows
     loops = rows.pairs[:, 0] == rows.pairs[:, 1]
-    if not loops.any():
+    if policies.self_loops == "keep" or not loops.any():
         return rows
     if policies.self_loops == "error":
-        rows.refuse(
-            int(loops.argmax()),
-            "is a self-loop",
-            advice="remove it",
-            policy="self_loops",
-            choices=("keep", "drop"),
-        )
+        fix = {"advice": "remove it", "policy": "self_loops", "choices": ("keep", "drop")}
+        rows.refuse(int(loops.argmax()), "is a self-loop", **fix)
     return rows.take(~loops)
 
 
@@ -226,13 +204,8 @@ def _without_parallels(rows: EdgeRows, policies: Policies) -> EdgeRows:
     if not repeated.size:
         return rows
     if policies.parallel_edges == "error":
-        rows.refuse(
-            int((keys == repeated[0]).argmax()),
-            "is listed more than once",
-            advice="list it once",
-            policy="parallel_edges",
-            choices=("merge",),
-        )
+        fix = {"advice": "list it once", "policy": "parallel_edges", "choices": ("merge",)}
+        rows.refuse(int((keys == repeated[0]).argmax()), "is listed more than once", **fix)
     return merged_rows(rows, "has parallel edges with different labels")
 
 
@@ -249,12 +222,12 @@ def with_chosen_directions(
         if asymmetry is None:
             return rows.take(rows.pairs[:, 0] <= rows.pairs[:, 1]), False
         row, difference = asymmetry
-        found = f"{rows.speaker.edge(rows.pairs[row])} {difference}, so it is directed"
+        found = f"{called_edge(rows.names, rows.pairs[row])} {difference}, so it is directed"
     if policies.directed == "keep":
         return rows, True
     if policies.directed == "error":
         raise GraphError(
-            f"{rows.speaker.who}: {found}",
+            f"{rows.who}: {found}",
             advice="give an undirected graph",
             policy="directed",
             choices=("keep", "undirected"),
@@ -266,23 +239,22 @@ def with_chosen_directions(
 def _first_asymmetry(rows: EdgeRows) -> tuple[int, str] | None:
     """Return a row whose mirror row is missing or different and what is wrong, or None."""
     keys, mirrored = rows.keys(), replace(rows, pairs=rows.pairs[:, ::-1]).keys()
-    bare = rows.codes is None and rows.weights is None and rows.attributes is None
     # Sorting takes a fraction of the time of argsort.
-    if bare and np.array_equal(np.sort(keys, kind="stable"), np.sort(mirrored, kind="stable")):
+    if not rows.columns and np.array_equal(
+        np.sort(keys, kind="stable"), np.sort(mirrored, kind="stable")
+    ):
         return None
     one_way, other_way = np.argsort(keys, kind="stable"), np.argsort(mirrored, kind="stable")
     if not np.array_equal(keys[one_way], mirrored[other_way]):
         alone = ~np.isin(keys, mirrored)
         return int(alone.argmax()), "is listed in one direction only"
     # Row one_way[i] and row other_way[i] are the two directions of one edge.
-    columns = ((rows.codes, "label"), (rows.weights, "weight"), (rows.attributes, "attribute"))
-    for values, what in columns:
-        if values is not None:
-            one, other = values[one_way], values[other_way]
-            differs = (one != other) & ~((one != one) & (other != other))
-            differs = differs.any(axis=1) if differs.ndim == 2 else differs
-            if differs.any():
-                return int(one_way[differs.argmax()]), f"has another {what} in each direction"
+    for what, values in rows.columns.items():
+        one, other = values[one_way], values[other_way]
+        differs = (one != other) & ~((one != one) & (other != other))
+        differs = differs.any(axis=1) if differs.ndim == 2 else differs
+        if differs.any():
+            return int(one_way[differs.argmax()]), f"has another {what} in each direction"
     return None
 
 
@@ -294,39 +266,40 @@ def merged_rows(rows: EdgeRows, disagreement: str) -> EdgeRows:
     if not len(rows.pairs):
         return rows
     keys = rows.keys()
-    by = (keys,) if rows.weights is None else (rows.weights, keys)
-    rows, keys = rows.take(order := np.lexsort(by)), keys[order]
+    order = np.lexsort((rows.columns["weight"], keys) if "weight" in rows.columns else (keys,))
+    rows, keys = rows.take(order), keys[order]
     first = np.concatenate(([True], keys[1:] != keys[:-1]))
     starts = np.flatnonzero(first)
-    if rows.codes is not None:
-        wrong = rows.codes != rows.codes[starts][np.cumsum(first) - 1]
-        if wrong.any():
-            rows.refuse(
-                int(wrong.argmax()),
-                f"{disagreement}; give them one label, or convert without edge labels",
-            )
     merged = rows.take(starts)
-    if rows.weights is not None:
-        merged = replace(merged, weights=np.add.reduceat(rows.weights, starts))
-    if rows.attributes is not None:
-        ascending = [column[np.lexsort((column, keys))] for column in rows.attributes.T]
-        sums = [np.add.reduceat(column, starts) for column in ascending]
-        counts = np.diff(np.append(starts, len(keys)))
-        merged = replace(merged, attributes=np.stack(sums, axis=1) / counts[:, None])
-    return merged
+    columns = dict(merged.columns)
+    if "label" in columns:
+        wrong = rows.columns["label"] != columns["label"][np.cumsum(first) - 1]
+        if wrong.any():
+            fix = "give them one label, or convert without edge labels"
+            rows.refuse(int(wrong.argmax()), f"{disagreement}; {fix}")
+    if "weight" in columns:
+        columns["weight"] = np.add.reduceat(rows.columns["weight"], starts)
+    if "attribute" in columns:
+        values = rows.columns["attribute"].T
+        ascending = [column[np.lexsort((column, keys))] for column in values]
+        sums = np.stack([np.add.reduceat(column, starts) for column in ascending], axis=1)
+        columns["attribute"] = sums / np.diff(np.append(starts, len(keys)))[:, None]
+    return replace(merged, columns=columns)
 
 
 def _with_chosen_signs(
     rows: EdgeRows, alphabet: list[Hashable], policies: Policies
 ) -> tuple[EdgeRows, list[Hashable] | None]:
     """Apply the policy for negative weights, and return the labels with it."""
-    weights, chosen = rows.weights, policies.negative_weights
-    if weights is not None and chosen == "threshold":
-        rows = rows.take(weights > policies.threshold)
-        weights = rows.weights
-    labels = None if rows.codes is None else [alphabet[code] for code in rows.codes]
-    if weights is None:
+    chosen = policies.negative_weights
+    if "weight" in rows.columns and chosen == "threshold":
+        rows = rows.take(rows.columns["weight"] > policies.threshold)
+    labels: list[Hashable] | None = None
+    if "label" in rows.columns:
+        labels = [alphabet[code] for code in rows.columns["label"]]
+    if "weight" not in rows.columns:
         return rows, labels
+    weights = rows.columns["weight"]
     negative = weights < 0
     if negative.any() and chosen == "error":
         row = int(negative.argmax())
@@ -339,7 +312,7 @@ def _with_chosen_signs(
     if chosen == "sign" and (negative.any() or not _are_signed(labels)):
         signs = np.where(negative, "-", "+").tolist()
         labels = signs if labels is None else list(zip(labels, signs, strict=True))
-    return replace(rows, weights=np.abs(weights)), labels
+    return replace(rows, columns=rows.columns | {"weight": np.abs(weights)}), labels
 
 
 def _are_signed(labels: list[Hashable] | None) -> bool:

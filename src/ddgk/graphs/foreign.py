@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from ddgk.errors import GraphError
 from ddgk.graphs.edges import build_graph
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies, chosen_policies
+from ddgk.graphs.validation import called_edge
 
 MISSING = object()
 # Keys under which networkx and igraph graphs are searched, unless the caller names others.
@@ -39,18 +40,17 @@ def describe_type(thing: object) -> str:
     ('a list', 'an int')
     """
     library, name = kinds(thing)[0]
-    return with_article(name if library == "builtins" else f"{library}.{name}")
+    return _with_article(name if library == "builtins" else f"{library}.{name}")
 
 
-def with_article(noun: str) -> str:
-    """Return "a" or "an" and the noun."""
+def _with_article(noun: str) -> str:
     return f"{'an' if noun[0].lower() in 'aeiou' else 'a'} {noun}"
 
 
 def require(thing: object, library: str, kind: str, reader: str, name: str | None) -> None:
     """Refuse a thing that is not of a library's class."""
     if (library, kind) not in kinds(thing):
-        wanted = with_article(f"{library}.{kind}")
+        wanted = _with_article(f"{library}.{kind}")
         raise GraphError(
             f"{describe(name)}: {reader} reads {wanted}, not {describe_type(thing)}; "
             "as_graph chooses the reader by itself"
@@ -61,7 +61,7 @@ def keyed_graph(
     names: Sequence[Hashable],
     ends: Sequence[tuple[int, int]],
     values: Callable[[str, str], Sequence[Any]],
-    keys: Mapping[str, str | None],
+    keys: Sequence[str | None],
     *,
     directed: bool,
     name: str | None,
@@ -70,59 +70,32 @@ def keyed_graph(
     """Build the graph of a library that stores labels, attributes and weights under keys.
 
     names: of the nodes. ends: of the edges, as numbers. values: returns what is stored, given
-    "node" or "edge" and a key, with MISSING where nothing is. keys: by parameter; see `USUAL`.
+    "node" or "edge" and a key, with MISSING where nothing is. keys: in the order of `USUAL`.
     """
-    who, policies = describe(name), chosen_policies(policies)
-
-    def called(kind: str, position: int) -> str:
-        if kind == "node":
-            return f"node {names[position]!r}"
-        u, v = ends[position]
-        return f"edge ({names[u]!r}, {names[v]!r})"
-
-    def column(parameter: str) -> list[Any] | None:
-        key = keys[parameter]
+    policies = chosen_policies(policies)
+    columns = {}
+    for parameter, key in zip(USUAL, keys, strict=True):
         if key is None or (parameter == "edge_weights" and policies.weights == "ignore"):
-            return None
+            continue
         kind = parameter.partition("_")[0]
-        return whole_column(
-            values(kind, key), key, parameter, who, lambda position: called(kind, position)
-        )
-
+        found = values(kind, key)
+        missing = next((i for i, value in enumerate(found) if value is MISSING), None)
+        if missing is None:
+            columns[parameter] = found if len(found) else None
+        elif key != USUAL[parameter] or any(value is not MISSING for value in found):
+            node = f"node {names[missing]!r}" if kind == "node" else None
+            item = node or called_edge(names, ends[missing])
+            lack = "nor has any other; pass a {} that exists, or {}=None"
+            if any(value is not MISSING for value in found):
+                lack = "but others have; give it one, or pass {1}=None"
+            fix = lack.format(parameter, parameter)
+            raise GraphError(f"{describe(name)}: {item} has no {key!r}, {fix}")
     return build_graph(
         len(names),
         ends,
-        edge_labels=column("edge_labels"),
-        edge_weights=column("edge_weights"),
-        edge_attributes=column("edge_attributes"),
         listing="directed" if directed else "once",
         policies=policies,
         name=name,
         node_names=names,
-        node_labels=column("node_labels"),
-        node_attributes=column("node_attributes"),
+        **columns,
     )
-
-
-def whole_column(
-    values: Sequence[Any], key: str, parameter: str, who: str, called: Callable[[int], str]
-) -> list[Any] | None:
-    """Return one value per node or edge; None if there are none and nobody asked for them.
-
-    A column with holes is an error, and so is a missing one whose key is not the usual one, since
-    then the caller has asked for it by name.
-    """
-    missing = [position for position, value in enumerate(values) if value is MISSING]
-    if not missing:
-        return list(values) if values else None
-    if len(missing) < len(values):
-        raise GraphError(
-            f"{who}: {called(missing[0])} has no {key!r}, but others have; "
-            f"give it one, or pass {parameter}=None"
-        )
-    if key != USUAL[parameter]:
-        raise GraphError(
-            f"{who}: {called(missing[0])} has no {key!r}, nor has any other; "
-            f"pass a {parameter} that exists, or {parameter}=None"
-        )
-    return None

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ddgk.errors import GraphError
 from ddgk.graphs.edgelist import labels_by_name
-from ddgk.graphs.edges import build_graph, number_nodes
-from ddgk.graphs.foreign import MISSING, describe_type
+from ddgk.graphs.edges import build_graph, number_ends
+from ddgk.graphs.foreign import describe_type
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.matrices import is_sparse, matrix_entries
 from ddgk.graphs.policies import Policies
 from ddgk.graphs.validation import plain
 
-Row = tuple[Hashable, Hashable, Any]
+LISTS = (list, tuple, set, frozenset)
 
 
 def from_grakel(
@@ -49,18 +49,16 @@ def from_grakel(
     ((1, 2, 3), ('C', 'O', 'C'))
     """
     who = describe(name)
+    names: list[Hashable]
     weights: Any
     structure, node_labels, edge_labels = _items(graph, who)
     if _is_matrix(structure):
         matrix = np.array(structure) if isinstance(structure, list) else structure
         n_nodes, pairs, weights = matrix_entries(matrix, who)
-        names: list[Hashable] = list(range(n_nodes))
+        names = list(range(n_nodes))
     else:
-        rows, found = _rows(structure, who)
-        numbers = number_nodes(map(plain, node_labels), found)
-        names = list(numbers)
-        pairs = np.array([(numbers[u], numbers[v]) for u, v, _ in rows], dtype=np.int64)
-        weights = _weights(rows, who)
+        ends, weights, alone = _rows(structure, who)
+        names, pairs = number_ends(ends, map(plain, node_labels), alone)
     if weights is not None and all(weight == 1 for weight in weights):
         weights = None  # GraKeL writes 1 where there is an edge
     by_name = labels_by_name(node_labels, names, who) if node_labels else None
@@ -122,54 +120,39 @@ def _is_matrix(structure: Any) -> bool:
     return nested or isinstance(structure, np.ndarray) or is_sparse(structure)
 
 
-def _rows(structure: Any, who: str) -> tuple[list[Row], set[Hashable]]:
-    """Return (u, v, weight or MISSING) for every edge listed, and all nodes that occur."""
-    rows: list[Row] = []
-    found: set[Hashable] = set()
-    for node, listed in _parts(structure, who):
-        if node is not MISSING:
-            found.add(node)
-        for row in listed:
-            if not isinstance(row, tuple) or len(row) not in (2, 3):
-                raise GraphError(f"{who}: an edge is a tuple (u, v) or (u, v, weight), not {row!r}")
-            u, v, weight = (*row, MISSING)[:3]
-            rows.append((plain(u), plain(v), weight))
-            found.update(rows[-1][:2])
-    return rows, found
-
-
-def _parts(structure: Any, who: str) -> Iterator[tuple[Hashable, Iterable[Any]]]:
-    """Yield a node and the edges listed with it; MISSING for edges that stand by themselves."""
-    if not isinstance(structure, dict | list | tuple | set | frozenset):
+def _rows(structure: Any, who: str) -> tuple[list[Hashable], list[Any] | None, list[Hashable]]:
+    """Return the ends and weights of all edges listed, and the nodes that list their neighbours."""
+    rows: list[Any] = []
+    nodes: list[Hashable] = []
+    if isinstance(structure, dict):
+        for key, value in structure.items():
+            if isinstance(value, dict):
+                nodes.append(plain(key))
+                rows += [(key, neighbour, weight) for neighbour, weight in value.items()]
+            elif isinstance(value, LISTS):
+                nodes.append(plain(key))
+                rows += [(key, neighbour) for neighbour in value]
+            elif isinstance(key, tuple) and len(key) == 2:
+                rows.append((*key, value))
+            else:
+                raise GraphError(
+                    f"{who}: cannot read edges from {{{key!r}: {value!r}}}; "
+                    "give node: neighbours, node: {neighbour: weight}, or (u, v): weight"
+                )
+    elif isinstance(structure, LISTS):
+        rows = list(structure)
+    else:
         raise GraphError(f"{who}: cannot read edges from {describe_type(structure)}")
-    if not isinstance(structure, dict):
-        yield MISSING, structure
-        return
-    for key, value in structure.items():
-        if isinstance(value, dict):
-            yield plain(key), [(key, neighbour, weight) for neighbour, weight in value.items()]
-        elif isinstance(value, list | tuple | set | frozenset):
-            yield plain(key), [(key, neighbour) for neighbour in value]
-        elif isinstance(key, tuple) and len(key) == 2:
-            yield MISSING, [(*key, value)]
-        else:
-            raise GraphError(
-                f"{who}: cannot read edges from {{{key!r}: {value!r}}}; "
-                "give node: neighbours, node: {neighbour: weight}, or (u, v): weight"
-            )
-
-
-def _weights(rows: list[Row], who: str) -> list[Any] | None:
-    weights = [weight for _, _, weight in rows]
-    n_missing = sum(weight is MISSING for weight in weights)
-    if n_missing == len(weights):
-        return None
-    if n_missing:
-        u, v, _ = rows[next(i for i, weight in enumerate(weights) if weight is MISSING)]
+    for row in rows:
+        if not isinstance(row, tuple) or len(row) not in (2, 3):
+            raise GraphError(f"{who}: an edge is a tuple (u, v) or (u, v, weight), not {row!r}")
+    bare = [row for row in rows if len(row) == 2]
+    if 0 < len(bare) < len(rows):
         raise GraphError(
-            f"{who}: edge ({u!r}, {v!r}) has no weight, but others have; give all one, or none"
+            f"{who}: edge {bare[0]!r} has no weight, but others have; give all one, or none"
         )
-    return weights
+    ends = [plain(end) for row in rows for end in row[:2]]
+    return ends, None if bare or not rows else [row[2] for row in rows], nodes
 
 
 def _labels_by_ends(
@@ -180,14 +163,9 @@ def _labels_by_ends(
         return None
     known = {plain(key): label for key, label in labels.items()}
     ends = [(names[u], names[v]) for u, v in pairs]
-    result = []
     for u, v in ends:
-        label = known.get((u, v), known.get((v, u), MISSING))
-        if label is MISSING:
+        if (u, v) not in known and (v, u) not in known:
             raise GraphError(f"{who}: edge ({u!r}, {v!r}) has no label, but others have")
-        result.append(label)
-    either_way = {*ends, *((v, u) for u, v in ends)}
-    for key in known:
-        if key not in either_way:
-            raise GraphError(f"{who}: {key!r} has an edge label, but there is no such edge")
-    return result
+    for key in known.keys() - {*ends, *((v, u) for u, v in ends)}:
+        raise GraphError(f"{who}: {key!r} has an edge label, but there is no such edge")
+    return [known.get((u, v), known.get((v, u))) for u, v in ends]

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ddgk.errors import GraphError, shown
 from ddgk.graphs.validation import (
     Items,
+    called_edge,
     checked_attributes,
     checked_count,
     checked_labels,
@@ -78,20 +79,6 @@ class Graph:
     ddgk.errors.GraphError: graph 'oops': edge (0, 2) names node 2, but it has 2 nodes (0..1)
     """
 
-    __slots__ = (
-        "_digest",
-        "directed",
-        "edge_attributes",
-        "edge_labels",
-        "edge_weights",
-        "edges",
-        "n_nodes",
-        "name",
-        "node_attributes",
-        "node_labels",
-        "node_names",
-    )
-
     n_nodes: int
     edges: Integers
     directed: bool
@@ -103,6 +90,8 @@ class Graph:
     name: str | None
     node_names: tuple[Hashable, ...]
     _digest: str | None
+
+    __slots__ = tuple(__annotations__)
 
     def __init__(
         self,
@@ -131,13 +120,8 @@ class Graph:
         order = np.argsort(pairs[:, 0] * count + pairs[:, 1], kind="stable")
         ascending = pairs[order]
         refuse_repeats(ascending, who)
-
-        def called_edge(position: int) -> str:
-            u, v = pairs[position]
-            return f"edge ({names[u]!r}, {names[v]!r})"
-
-        of_nodes = Items(who, "node", count, lambda position: f"node {names[position]!r}")
-        of_edges = Items(who, "edge", len(pairs), called_edge)
+        of_nodes = Items(who, "node", count, lambda place: f"node {names[place]!r}")
+        of_edges = Items(who, "edge", len(pairs), lambda place: called_edge(names, pairs[place]))
         labels = checked_labels(edge_labels, of_edges)
         attributes = checked_attributes(node_attributes, of_nodes, missing)
         vectors = checked_attributes(edge_attributes, of_edges, missing)
@@ -259,12 +243,16 @@ class Graph:
         >>> Graph(2, [(0, 1)], node_labels="ab").replace(node_labels=None).node_labels is None
         True
         """
-        fields = _fields(self)
+        fields = self._arguments()
         unknown = sorted(set(changes) - set(fields))
         if unknown:
             raise TypeError(f"Graph has no field {unknown[0]!r}; it has {', '.join(fields)}")
-        fields.update(changes)
-        return Graph(fields.pop("n_nodes"), fields.pop("edges"), **fields)
+        return Graph(**fields | changes)
+
+    def _arguments(self) -> dict[str, Any]:
+        """Return the arguments of the constructor that make this graph."""
+        fields = {key: getattr(self, key) for key in Graph.__slots__ if key != "_digest"}
+        return fields | {"missing": "mask" if self.has_missing else "error"}
 
     @classmethod
     def from_networkx(cls, graph: networkx.Graph, **how: Any) -> Graph:
@@ -307,12 +295,11 @@ class Graph:
         if self.name is not None:
             short = self.name if len(self.name) <= 40 else f"{self.name[:37]}..."
             parts.append(f"name={short!r}")
-        for kind in ("node_labels", "edge_labels"):
-            labels = getattr(self, kind)
-            parts += [] if labels is None else [f"{kind}={len(set(labels))}"]
-        for kind in ("node_attributes", "edge_attributes"):
+        for kind in ("node_labels", "edge_labels", "node_attributes", "edge_attributes"):
             values = getattr(self, kind)
-            parts += [] if values is None else [f"{kind}={values.shape[1]}"]
+            if values is not None:
+                count = len(set(values)) if isinstance(values, tuple) else values.shape[1]
+                parts.append(f"{kind}={count}")
         parts += [] if self.edge_weights is None else ["weighted"]
         return f"Graph({', '.join(parts)})"
 
@@ -323,18 +310,12 @@ class Graph:
         return page(repr(self), draw(self))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _rebuild, (_fields(self),)
-
-
-def _fields(graph: Graph) -> dict[str, Any]:
-    """Return the arguments of the constructor that make this graph."""
-    fields = {key: getattr(graph, key) for key in Graph.__slots__ if key != "_digest"}
-    return fields | {"missing": "mask" if graph.has_missing else "error"}
+        # Through the constructor, so that a copy is checked too.
+        return _rebuild, (self._arguments(),)
 
 
 def _rebuild(fields: dict[str, Any]) -> Graph:
-    """Undo `Graph.__reduce__` through the constructor, so that a copy is checked too."""
-    return Graph(fields.pop("n_nodes"), fields.pop("edges"), **fields)
+    return Graph(**fields)
 
 
 # Position in the caller's list of the graph being converted. A context variable, so that every

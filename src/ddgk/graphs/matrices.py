@@ -14,7 +14,8 @@ from ddgk.graphs.foreign import describe_type, kinds
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
 
-ROUNDING = 1e-9
+ROUNDING = {4: 1e-5, 8: 1e-9}  # by bytes of a number
+PLACES = ("indptr", "indices")
 
 
 def from_matrix(
@@ -29,11 +30,11 @@ def from_matrix(
     """Convert an adjacency matrix.
 
     Entries that are not 0 are edges. Values other than 1 are weights; a matrix of zeros and ones
-    has none. A matrix that differs from its transpose is a directed graph, an entry on the diagonal
-    a self-loop. The diagonal of a correlation matrix is not read: that is one of ones, in a
-    symmetric matrix of weights between -1 and 1, where it holds for any data and says nothing. A
-    sparse matrix is never made dense; a zero it stores is no edge, and entries it stores twice add
-    up, as in scipy.
+    has none. A matrix that differs from its transpose by more than rounding is a directed graph, an
+    entry on the diagonal a self-loop. The diagonal of a correlation matrix is not read: that is one
+    of ones, in a symmetric matrix of weights between -1 and 1, where it holds for any data and says
+    nothing. A sparse matrix is never made dense; a zero it stores is no edge, and entries it stores
+    twice add up, as in scipy.
 
     Parameters
     ----------
@@ -84,39 +85,6 @@ def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArr
 
     places: (n_entries, 2). values: (n_entries,), real and never NaN.
     """
-    n_nodes = _checked_size(matrix, who)
-    rows, columns, values = _entries(matrix)
-    if values.dtype.kind not in "biuf":
-        raise GraphError(f"{who}: an adjacency matrix holds real numbers, not {values.dtype}")
-    unknown = np.isnan(values)
-    if unknown.any():
-        at = unknown.argmax()
-        raise GraphError(
-            f"{who}: the matrix is NaN at ({rows[at]}, {columns[at]}); "
-            "write 0 where there is no edge"
-        )
-    return n_nodes, np.stack((rows, columns), axis=1).astype(np.int64), values
-
-
-def _is_correlation(n_nodes: int, pairs: NDArray[np.int64], values: NDArray[Any]) -> bool:
-    """Tell whether a matrix has ones on its diagonal and entries of at most 1 elsewhere."""
-    diagonal = pairs[:, 0] == pairs[:, 1]
-    ones = np.abs(values[diagonal] - 1.0) <= ROUNDING
-    if diagonal.sum() != n_nodes or not ones.all() or (np.abs(values) > 1 + ROUNDING).any():
-        return False
-    forward, backward = (pairs[:, a] * n_nodes + pairs[:, 1 - a] for a in (0, 1))
-    one, other = np.argsort(forward), np.argsort(backward)
-    return np.array_equal(forward[one], backward[other]) and np.array_equal(
-        values[one], values[other]
-    )
-
-
-def is_sparse(thing: object) -> bool:
-    """Tell whether a thing is one of scipy's sparse matrices or arrays."""
-    return not {("scipy", "spmatrix"), ("scipy", "sparray")}.isdisjoint(kinds(thing))
-
-
-def _checked_size(matrix: Any, who: str) -> int:
     # A masked array is left out: numpy would quietly read what stands under the mask.
     dense = isinstance(matrix, np.ndarray) and not isinstance(matrix, np.ma.MaskedArray)
     if not dense and not is_sparse(matrix):
@@ -128,17 +96,52 @@ def _checked_size(matrix: Any, who: str) -> int:
     if len(shape) != 2 or shape[0] != shape[1]:
         hint = "; from_edges reads lists of pairs" if shape[1:] == (2,) else ""
         raise GraphError(f"{who}: an adjacency matrix is square, not of shape {shape}{hint}")
-    return int(shape[0])
-
-
-def _entries(matrix: Any) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    if is_sparse(matrix):
+    if dense:
+        rows, columns = np.nonzero(matrix)
+        values, mirrored = (np.asarray(m)[rows, columns] for m in (matrix, matrix.T))
+    else:
         # By way of rows, since scipy adds up repeated entries much faster there.
         by_rows = matrix.tocsr(copy=True)
         by_rows.sum_duplicates()
+        by_rows.eliminate_zeros()
         entries = by_rows.tocoo(copy=False)
-        stored = entries.data != 0
-        return entries.row[stored], entries.col[stored], entries.data[stored]
-    dense = np.asarray(matrix)
-    rows, columns = np.nonzero(dense)
-    return rows, columns, dense[rows, columns]
+        rows, columns, values = entries.row, entries.col, entries.data
+        turned = by_rows.T.tocsr()
+        same = all(np.array_equal(getattr(by_rows, x), getattr(turned, x)) for x in PLACES)
+        mirrored = turned.data if same else np.zeros_like(values)
+    if values.dtype.kind not in "biuf":
+        raise GraphError(f"{who}: an adjacency matrix holds real numbers, not {values.dtype}")
+    unknown = np.isnan(values)
+    if unknown.any():
+        at = unknown.argmax()
+        raise GraphError(
+            f"{who}: the matrix is NaN at ({rows[at]}, {columns[at]}); "
+            "write 0 where there is no edge"
+        )
+    if values.dtype.kind == "f":
+        # np.corrcoef, for one, rounds the two halves of a symmetric matrix differently.
+        with np.errstate(invalid="ignore"):  # infinity is refused later
+            apart = np.abs(values - mirrored).max(initial=0)
+        limit = ROUNDING.get(values.dtype.itemsize, 0) * np.abs(values).max(initial=0)
+        if 0 < apart <= limit < np.inf:
+            values = values / 2 + mirrored / 2
+    return int(shape[0]), np.stack((rows, columns), axis=1).astype(np.int64), values
+
+
+def _is_correlation(n_nodes: int, pairs: NDArray[np.int64], values: NDArray[Any]) -> bool:
+    """Tell whether a matrix has ones on its diagonal and entries of at most 1 elsewhere."""
+    diagonal = pairs[:, 0] == pairs[:, 1]
+    rounding = ROUNDING.get(values.dtype.itemsize, 0.0)
+    ones = np.abs(values[diagonal] - 1.0) <= rounding
+    if diagonal.sum() != n_nodes or not ones.all() or (np.abs(values) > 1 + rounding).any():
+        return False
+    forward, backward = (pairs[:, a] * n_nodes + pairs[:, 1 - a] for a in (0, 1))
+    one, other = np.argsort(forward), np.argsort(backward)
+    return np.array_equal(forward[one], backward[other]) and np.array_equal(
+        values[one], values[other]
+    )
+
+
+def is_sparse(thing: object) -> bool:
+    """Tell whether a thing is one of scipy's sparse matrices or arrays."""
+    return not {("scipy", "spmatrix"), ("scipy", "sparray")}.isdisjoint(kinds(thing))

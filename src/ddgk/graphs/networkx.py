@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ddgk.errors import GraphError, MissingExtraError
-from ddgk.graphs.foreign import MISSING, keyed_graph, require
+from ddgk.graphs.foreign import MISSING, USUAL, keyed_graph, require
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
 
@@ -70,13 +70,7 @@ def from_networkx(
         list(graph),
         [(numbers[u], numbers[v]) for u, v in graph.edges()],
         lambda kind, key: [data.get(key, MISSING) for data in stored[kind]],
-        {
-            "node_labels": node_labels,
-            "edge_labels": edge_labels,
-            "node_attributes": node_attributes,
-            "edge_attributes": edge_attributes,
-            "edge_weights": edge_weights,
-        },
+        (node_labels, edge_labels, node_attributes, edge_attributes, edge_weights),
         directed=graph.is_directed(),
         name=name,
         policies=policies,
@@ -113,18 +107,11 @@ def to_networkx(graph: Graph) -> networkx.Graph:
     result.add_nodes_from(names)
     ends = [(names[u], names[v]) for u, v in graph.edges.tolist()]
     result.add_edges_from(ends)
-    for key, target, owners, values in (
-        ("label", result.nodes, names, graph.node_labels),
-        ("label", result.edges, ends, graph.edge_labels),
-        ("attributes", result.nodes, names, _as_list(graph.node_attributes)),
-        ("attributes", result.edges, ends, _as_list(graph.edge_attributes)),
-        ("weight", result.edges, ends, _as_list(graph.edge_weights)),
-    ):
+    for parameter, key in USUAL.items():
+        values: Any = getattr(graph, parameter)
+        target, owners = (result.nodes, names) if "node" in parameter else (result.edges, ends)
         if values is not None:
-            for owner, value in zip(owners, values, strict=True):
+            plain = values if isinstance(values, tuple) else values.tolist()
+            for owner, value in zip(owners, plain, strict=True):
                 target[owner][key] = value
     return result
-
-
-def _as_list(array: Any) -> list[Any] | None:
-    return None if array is None else array.tolist()

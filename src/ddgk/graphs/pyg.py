@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,108 +66,78 @@ def from_pyg(
     >>> from_pyg(Data(edge_index=both, x=torch.eye(3))).node_labels
     (0, 1, 2)
     """
-    reader = _Reader(data, name)
-    labels, attributes = reader.columns(node_labels, node_attributes, "node")
-    kind = None if edge_labels == edge_weights else edge_labels
-    vectors = None if edge_attributes == edge_weights else edge_attributes
-    edge_kinds, edge_vectors = reader.columns(kind, vectors, "edge")
+    if ("torch_geometric", "Batch") in kinds(data):
+        raise GraphError(
+            f"{describe(name)}: a torch_geometric Batch is many graphs; "
+            "pass batch.to_data_list() to as_graphs"
+        )
+    require(data, "torch_geometric", "Data", "from_pyg", name)
+    own = data.get("name")
+    name = own if name is None and isinstance(own, str) else name
+    who = describe(name)
+
+    def get(key: str | None) -> Any:
+        value = None if key is None else data.get(key)
+        if value is None and key is not None and key not in USUAL:
+            there = ", ".join(map(repr, sorted(data.keys())))
+            raise GraphError(f"{who}: it has no {key!r}; it has {there}")
+        return value
+
+    def columns(labels: str | None, attributes: str | None, kind: str) -> dict[str, Any]:
+        found = _as_labels(get(labels))
+        if labels == attributes and found is not None:
+            return {f"{kind}_labels": found}
+        if found is None and labels != attributes and get(labels) is not None:
+            raise GraphError(
+                f"{who}: {labels} holds neither whole numbers nor one-hot rows, so it cannot be "
+                f"labels; pass {kind}_labels=None to leave it out, or "
+                f"{kind}_attributes={labels!r} to read vectors"
+            )
+        return {f"{kind}_labels": found, f"{kind}_attributes": _as_array(get(attributes))}
+
+    on_nodes = columns(node_labels, node_attributes, "node")
+    kind, vectors = (None if key == edge_weights else key for key in (edge_labels, edge_attributes))
     weights = None
     if chosen_policies(policies).weights != "ignore":
-        weights = reader.numbers(edge_weights)
+        weights = _as_array(get(edge_weights))
         weights = weights[:, 0] if weights is not None and weights.shape[1:] == (1,) else weights
+    pairs = np.asarray(_as_array(get("edge_index")))
+    if pairs.ndim != 2 or pairs.shape[0] != 2:
+        raise GraphError(f"{who}: edge_index must have shape (2, n), not {pairs.shape}")
     return build_graph(
-        reader.n_nodes(node_labels, node_attributes),
-        reader.pairs(),
-        edge_labels=edge_kinds,
-        edge_attributes=edge_vectors,
+        _n_nodes(data, [get(node_labels), get(node_attributes)], who),
+        pairs.T,
         edge_weights=weights,
         listing="both",
         policies=policies,
-        name=reader.name,
-        node_labels=labels,
-        node_attributes=attributes,
+        name=name,
+        **on_nodes,
+        **columns(kind, vectors, "edge"),
     )
 
 
-class _Reader:
-    """Takes the attributes of one Data out as arrays and lists."""
-
-    def __init__(self, data: Any, name: str | None) -> None:
-        if ("torch_geometric", "Batch") in kinds(data):
+def _n_nodes(data: Any, columns: list[Any], who: str) -> int:
+    """Return the number of nodes as far as it is known, rather than guessed from the edges."""
+    if "num_nodes" in data:
+        return int(data["num_nodes"])
+    for column in columns:
+        if column is not None:
+            return len(column)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return int(data.num_nodes)
+        except (UserWarning, TypeError) as error:
             raise GraphError(
-                f"{describe(name)}: a torch_geometric Batch is many graphs; "
-                "pass batch.to_data_list() to as_graphs"
-            )
-        require(data, "torch_geometric", "Data", "from_pyg", name)
-        own = data.get("name")
-        self.data = data
-        self.name = own if name is None and isinstance(own, str) else name
-        self.who = describe(self.name)
-
-    def get(self, key: str | None) -> Any:
-        if key is None:
-            return None
-        value = self.data.get(key)
-        if value is None and key not in USUAL:
-            there = ", ".join(map(repr, sorted(self.data.keys())))
-            raise GraphError(f"{self.who}: it has no {key!r}; it has {there}")
-        return value
-
-    def pairs(self) -> NDArray[Any]:
-        array = _as_array(self.get("edge_index"))
-        if array.ndim != 2 or array.shape[0] != 2:
-            raise GraphError(f"{self.who}: edge_index must have shape (2, n), not {array.shape}")
-        return array.T
-
-    def n_nodes(self, *named: str | None) -> int:
-        """Return the number of nodes as far as it is known, rather than guessed from the edges."""
-        if "num_nodes" in self.data:
-            return int(self.data["num_nodes"])
-        for key in named:
-            column = self.get(key)
-            if column is not None:
-                return len(column)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            try:
-                return int(self.data.num_nodes)
-            except (UserWarning, TypeError) as error:
-                raise GraphError(
-                    f"{self.who}: nothing says how many nodes it has, and isolated ones could be "
-                    "lost; set data.num_nodes"
-                ) from error
-
-    def columns(
-        self, labels: str | None, attributes: str | None, kind: str
-    ) -> tuple[Sequence[Hashable] | None, NDArray[Any] | None]:
-        if labels == attributes:
-            found = _as_labels(self.get(labels))
-            if found is not None:
-                return found, None
-            labels = None
-        values = self.numbers(attributes)
-        if values is not None and values.ndim == 1:
-            values = values[:, None]
-        otherwise = f"{kind}_attributes={labels!r} to read vectors"
-        return self.labels(labels, f"{kind}_labels", otherwise), values
-
-    def labels(self, key: str | None, parameter: str, otherwise: str) -> Sequence[Hashable] | None:
-        value = self.get(key)
-        found = _as_labels(value)
-        if found is None and value is not None:
-            raise GraphError(
-                f"{self.who}: {key} holds neither whole numbers nor one-hot rows, so it cannot be "
-                f"labels; pass {parameter}=None to leave it out, or {otherwise}"
-            )
-        return found
-
-    def numbers(self, key: str | None) -> NDArray[Any] | None:
-        value = self.get(key)
-        return None if value is None else _as_array(value)
+                f"{who}: nothing says how many nodes it has, and isolated ones could be "
+                "lost; set data.num_nodes"
+            ) from error
 
 
-def _as_array(value: Any) -> NDArray[Any]:
+def _as_array(value: Any) -> NDArray[Any] | None:
     """Return a tensor, wherever it lives and whatever its precision, as a numpy array."""
+    if value is None:
+        return None
     if ("torch", "Tensor") not in kinds(value):
         return np.asarray(value)
     tensor = value.detach().cpu()
@@ -177,18 +147,16 @@ def _as_array(value: Any) -> NDArray[Any]:
 
 def _as_labels(value: Any) -> list[Hashable] | None:
     """Return one label per row of a tensor, array or list; None if they cannot be labels."""
-    if value is None:
-        return None
     if isinstance(value, list | tuple):
         return list(value)
     array = _as_array(value)
+    if array is None:
+        return None
     whole = array.dtype.kind in "biuUS"
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
-    if array.ndim == 1 and whole:
-        return list(array.tolist())
     if array.ndim != 2:
-        return None
+        return list(array.tolist()) if array.ndim == 1 and whole else None
     # Whole numbers stay rows even if one-hot: rows that are one-hot in one graph and not in the
     # next would otherwise be labelled in two ways.
     if whole:

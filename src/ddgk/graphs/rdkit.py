@@ -47,7 +47,6 @@ def from_rdkit(
     require(molecule, "rdkit", "Mol", "from_rdkit", name)
     if name is None and molecule.HasProp("_Name"):
         name = molecule.GetProp("_Name") or None
-    check_empty(molecule.GetNumAtoms(), describe(name), policies)
     return _graph(molecule, name, policies)
 
 
@@ -75,30 +74,39 @@ def from_smiles(smiles: str, *, name: str | None = None, policies: Policies | No
     """
     policies = chosen_policies(policies)
     text = smiles.strip()
-    label = text if name is None else name
-    molecule = parse_smiles(text, describe(label))
-    check_empty(molecule.GetNumAtoms(), describe(label), policies)
-    return _graph(molecule, label, policies)
+    name = text if name is None else name
+    molecule = _parsed(text, describe(name))
+    return _graph(molecule, name, policies)
 
 
-def parse_smiles(text: str, who: str) -> Chem.Mol:
+def _parsed(text: str, who: str) -> Chem.Mol:
     """Return the molecule of a SMILES text, or raise a GraphError with RDKit's reason."""
     chem = _chem()
-    # RDKit accepts a name after the first blank, and the empty text as a molecule without atoms.
-    if not text or text != text.strip() or any(char.isspace() for char in text):
-        raise _invalid(text, who, "it is empty or has blanks")
-    if len(text) > MAX_SMILES or not text.isascii() or not text.isprintable():
-        raise _invalid(text, who, f"it is longer than {MAX_SMILES} or not printable ASCII")
     from rdkit import rdBase
 
-    with rdBase.BlockLogs():  # RDKit would write its complaints to the terminal
-        molecule: Chem.Mol | None = chem.MolFromSmiles(text)
-        if molecule is None:
-            raise _invalid(text, who, _reason(text))
-    return molecule
+    # RDKit accepts a name after the first blank, and the empty text as a molecule without atoms.
+    if not text or any(char.isspace() for char in text):
+        reason = "it is empty or has blanks"
+    elif len(text) > MAX_SMILES or not text.isascii() or not text.isprintable():
+        reason = f"it is longer than {MAX_SMILES} or not printable ASCII"
+    else:
+        with rdBase.BlockLogs():  # RDKit would write its complaints to the terminal
+            molecule: Chem.Mol | None = chem.MolFromSmiles(text)
+            if molecule is not None:
+                return molecule
+            raw = chem.MolFromSmiles(text, sanitize=False)
+            problems = [] if raw is None else chem.DetectChemistryProblems(raw)
+        reason = str(problems[0].Message()) if problems else "RDKit cannot parse it"
+    raise GraphError(
+        f"{who}: {shown(repr(text), 100)} is not a valid SMILES ({shown(reason, 100)})",
+        advice="correct it",
+        policy="invalid_smiles",
+        choices=("skip",),
+    )
 
 
 def _graph(molecule: Any, name: str | None, policies: Policies) -> Graph:
+    check_empty(molecule.GetNumAtoms(), describe(name), policies)
     if policies.hydrogens == "add":
         molecule = _chem().AddHs(molecule)
     # By index: RDKit's own sequences of atoms and bonds are several times slower.
@@ -125,27 +133,8 @@ def _charge(charge: int) -> str:
     >>> _charge(0), _charge(1), _charge(-2)
     ('', '+', '-2')
     """
-    if charge == 0:
-        return ""
-    sign = "+" if charge > 0 else "-"
-    return sign if abs(charge) == 1 else f"{sign}{abs(charge)}"
-
-
-def _reason(text: str) -> str:
-    """Return why RDKit refuses a text: its chemistry, or else its syntax."""
-    chem = _chem()
-    raw = chem.MolFromSmiles(text, sanitize=False)
-    problems = [] if raw is None else chem.DetectChemistryProblems(raw)
-    return str(problems[0].Message()) if problems else "RDKit cannot parse it"
-
-
-def _invalid(text: str, who: str, reason: str) -> GraphError:
-    return GraphError(
-        f"{who}: {shown(repr(text), 100)} is not a valid SMILES ({shown(reason, 100)})",
-        advice="correct it",
-        policy="invalid_smiles",
-        choices=("skip",),
-    )
+    text = f"{charge:+}" if charge else ""
+    return text[0] if abs(charge) == 1 else text
 
 
 def _chem() -> Any:

@@ -31,6 +31,12 @@ class Items:
     called: Callable[[int], str]
 
 
+def called_edge(names: Any, pair: Iterable[Any]) -> str:
+    """Return what messages call an edge: by the names of its nodes."""
+    u, v = (shown(repr(plain(names[end]))) for end in pair)
+    return f"edge ({u}, {v})"
+
+
 def plain(value: Any) -> Any:
     """Return numpy and torch scalars as Python scalars, also inside tuples and frozensets.
 
@@ -118,7 +124,7 @@ def checked_labels(labels: Iterable[Hashable] | None, items: Items) -> tuple[Has
         if type(value) is str or type(value) is int:
             continue
         # A torch tensor hashes by its address, so that equal labels would differ.
-        if not _is_hashable(value) or getattr(value, "ndim", False):
+        if not is_hashable(value) or getattr(value, "ndim", False):
             raise GraphError(
                 f"{who}: the label {shown(repr(value))} of {items.called(position)} is not "
                 "hashable; use a number, a text or a tuple"
@@ -147,23 +153,15 @@ def checked_attributes(
         raise GraphError(
             f"{who}: {what} must have shape ({count}, k) with k > 0, not {values.shape}"
         )
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row, column = np.argwhere(bad)[0].tolist()
-        unknown = np.isnan(values)
-        if missing != "mask" and unknown[row, column]:
-            raise GraphError(
-                f"{who}: attribute {column} of {items.called(row)} is missing (NaN)",
-                policy="missing",
-                choices=("mask",),
-            )
-        if np.isinf(values).any():
-            row, column = np.argwhere(np.isinf(values))[0].tolist()
-            raise GraphError(
-                f"{who}: attribute {column} of {items.called(row)} is "
-                f"{values[row, column]}; attributes must be finite"
-            )
-        values[unknown] = np.nan  # one bit pattern for all, for the digest
+    unknown = np.isnan(values)
+    bad = np.argwhere(np.isinf(values) if missing == "mask" else ~np.isfinite(values))
+    if len(bad):
+        row, column = bad[0].tolist()
+        called = f"{who}: attribute {column} of {items.called(row)} is"
+        if unknown[row, column]:
+            raise GraphError(f"{called} missing (NaN)", policy="missing", choices=("mask",))
+        raise GraphError(f"{called} {values[row, column]}; attributes must be finite")
+    values[unknown] = np.nan  # one bit pattern for all, for the digest
     return values
 
 
@@ -178,14 +176,11 @@ def checked_weights(
         raise GraphError(
             f"{edges.who}: edge weights must have shape ({edges.count},), not {values.shape}"
         )
-    bad = ~np.isfinite(values)
-    if bad.any():
-        position = int(bad.argmax())
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        found = f"{edges.called(bad[0])} has weight {values[bad[0]]:g}"
         raise GraphError(
-            f"{edges.who}: {edges.called(position)} has weight {values[position]:g}, "
-            "but weights are finite numbers",
-            advice="correct it",
-            **fix,
+            f"{edges.who}: {found}, but weights are finite numbers", advice="correct it", **fix
         )
     return values
 
@@ -197,11 +192,9 @@ def checked_names(names: Iterable[Hashable] | None, n_nodes: int, who: str) -> t
     values = tuple(map(plain, names))
     if len(values) != n_nodes:
         raise GraphError(f"{who}: {len(values)} node names for {n_nodes} nodes")
-    try:
-        n_different = len(set(values))
-    except TypeError as error:
-        raise GraphError(f"{who}: node names must be hashable: {error}") from error
-    if n_different != n_nodes:
+    if not all(map(is_hashable, values)):
+        raise GraphError(f"{who}: node names must be hashable")
+    if len(set(values)) != n_nodes:
         twice = Counter(values).most_common(1)[0][0]
         raise GraphError(
             f"{who}: node names must be all different, but {shown(repr(twice))} stands twice"
@@ -217,8 +210,9 @@ def real_numbers(values: Any, what: str, who: str) -> NDArray[np.float64]:
         _refuse_text(values)
         array = np.asarray(values)
         if array.dtype.kind in "OUSc":
-            numbers = [_real(plain(value)) for value in array.ravel()]
-            array = np.asarray(numbers).reshape(array.shape)
+            listed = array.ravel().tolist()
+            _refuse_text(listed)
+            array = np.asarray([float(plain(value)) for value in listed]).reshape(array.shape)
         # Adding 0 turns -0.0 into 0.0, which would otherwise have another digest.
         return array.astype(np.float64) + 0.0
     except (TypeError, ValueError, OverflowError) as error:
@@ -237,13 +231,8 @@ def _refuse_text(values: Any) -> None:
                 _refuse_text(value)
 
 
-def _real(value: Any) -> float:
-    if isinstance(value, str | bytes):
-        raise TypeError(f"{value!r} is text")
-    return float(value)
-
-
-def _is_hashable(value: object) -> bool:
+def is_hashable(value: object) -> bool:
+    """Tell whether a thing can be a name or a label."""
     try:
         hash(value)
     except TypeError:
@@ -252,6 +241,6 @@ def _is_hashable(value: object) -> bool:
 
 
 def _holds_nan(value: object) -> bool:
-    if isinstance(value, float):
-        return value != value
-    return isinstance(value, tuple | frozenset) and any(map(_holds_nan, value))
+    if isinstance(value, tuple | frozenset):
+        return any(map(_holds_nan, value))
+    return isinstance(value, float) and value != value

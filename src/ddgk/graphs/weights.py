@@ -14,7 +14,7 @@ towards 0. A graph without weights counts as one whose weights are all 1.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from ddgk.errors import ParameterError
 from ddgk.graphs.graph import Graph
-from ddgk.graphs.policies import Policies, chosen_policies
+from ddgk.graphs.policies import CHOICES, Policies, chosen_policies
 
 QUANTILE = 0.99
 MAX_KNOTS = 1024
-RULES = ("scale", "log", "rank", "ignore")
+RULES = CHOICES["weights"]
 
 
 @dataclass(frozen=True)
@@ -65,35 +65,25 @@ class WeightScale:
 
     def __post_init__(self) -> None:
         numbers = (self.limit, *self.knots, *self.shares)
-        real = all(isinstance(x, float) and 0 <= x < np.inf for x in numbers)
-        ascending = all(
-            np.all(np.diff(values) > 0) for values in (self.knots, self.shares) if values
-        )
+        real = all(isinstance(x, float) and 0 <= x < np.inf for x in numbers) and self.limit > 0
+        ascending = all(np.all(np.diff(values) > 0) for values in (self.knots, self.shares))
         paired = len(self.knots) == len(self.shares) and (self.rule == "rank") == bool(self.knots)
         bounded = len(self.knots) <= MAX_KNOTS and max(self.shares, default=1.0) == 1.0
         if self.rule not in RULES or not (real and ascending and paired and bounded):
-            raise ParameterError(f"not a scale of edge weights: rule {self.rule!r}")
-        if self.limit == 0:
-            raise ParameterError("not a scale of edge weights: its limit is 0")
+            raise ParameterError(
+                f"not a scale of edge weights: rule {self.rule!r}, limit {self.limit!r}"
+            )
 
     def apply(self, graph: Graph) -> tuple[NDArray[np.float64], int]:
-        """Return the scaled weight of every edge, and how many had to be clipped.
+        """Return the scaled weight in [0, 1] of every edge, and how many were clipped to `limit`.
 
         Parameters
         ----------
         graph : Graph
-
-        Returns
-        -------
-        values : array of shape (n_edges,)
-            In [0, 1].
-        n_clipped : int
-            Weights beyond `limit`.
         """
         if self.rule == "ignore":
             return np.ones(graph.n_edges), 0
-        weights = graph.edge_weights
-        sizes = np.ones(graph.n_edges) if weights is None else np.abs(weights)
+        sizes = _sizes(graph)
         n_clipped = int((sizes > self.limit).sum())
         within = np.minimum(sizes, self.limit)  # before dividing, which could overflow
         if self.rule == "rank":
@@ -105,12 +95,7 @@ class WeightScale:
 
     def as_json(self) -> dict[str, Any]:
         """Return the rule as an object of JSON; floats come back exactly."""
-        return {
-            "rule": self.rule,
-            "limit": self.limit,
-            "knots": list(self.knots),
-            "shares": list(self.shares),
-        }
+        return asdict(self) | {"knots": list(self.knots), "shares": list(self.shares)}
 
     @classmethod
     def from_json(cls, content: Any) -> WeightScale:
@@ -122,10 +107,15 @@ class WeightScale:
                 tuple(map(float, content["knots"][: MAX_KNOTS + 1])),
                 tuple(map(float, content["shares"][: MAX_KNOTS + 1])),
             )
+        except ParameterError:
+            raise
         except (TypeError, KeyError, ValueError, OverflowError) as error:
-            if isinstance(error, ParameterError):
-                raise
             raise ParameterError(f"not a scale of edge weights ({error!r})") from error
+
+
+def _sizes(graph: Graph) -> NDArray[np.float64]:
+    weights = graph.edge_weights
+    return np.ones(graph.n_edges) if weights is None else np.abs(weights)
 
 
 def learn_weight_scale(graphs: Iterable[Graph], policies: Policies | None = None) -> WeightScale:
@@ -155,11 +145,7 @@ def learn_weight_scale(graphs: Iterable[Graph], policies: Policies | None = None
     rule = chosen_policies(policies).weights
     if rule == "ignore":
         return WeightScale()
-    found = [np.empty(0)]
-    for graph in graphs:
-        weights = graph.edge_weights
-        found.append(np.ones(graph.n_edges) if weights is None else np.abs(weights))
-    sizes = np.sort(np.concatenate(found))
+    sizes = np.sort(np.concatenate([np.empty(0), *map(_sizes, graphs)]))
     sizes = sizes[sizes > 0]
     if not len(sizes):
         return WeightScale("scale")

@@ -19,6 +19,7 @@ SPARSE_ARRAYS = {
     "csc": ("data", "indices", "indptr"),
     "coo": ("data", "row", "col"),
 }
+MIXED = {"format", "data", "_is_array"}  # of the arrays in such a file, those that are not whole
 # Words of the first line of a Matrix Market file that can be an adjacency matrix, by place.
 MATRIX_MARKET = (
     ("coordinate", "array"),
@@ -99,21 +100,32 @@ def _parse_npy(data: bytes, where: str) -> NDArray[Any]:
 
 
 def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
+    """Return a sparse matrix whose indices are checked: scipy's code trusts them.
+
+    scipy.sparse.load_npz is not used: damaged files can crash it, and the process with it.
+    """
     from scipy import sparse
 
     kind = arrays["format"].tobytes().replace(b"\0", b"").decode("ascii", "replace")
-    if kind not in SPARSE_ARRAYS or not set(SPARSE_ARRAYS[kind]) <= set(arrays):
-        raise DatasetError(f"{where}: a sparse matrix in a format that is not read, {kind!r}")
-    values, *places = (arrays[key] for key in SPARSE_ARRAYS[kind])
-    shape = tuple(int(x) for x in arrays["shape"].reshape(-1)[:3])
-    for length in shape:
+    shape = arrays["shape"].reshape(-1)[:3]
+    whole = all(arrays[key].dtype.kind in "iu" for key in arrays.keys() - MIXED)
+    known = set(SPARSE_ARRAYS.get(kind, ["none"])) <= set(arrays)
+    if not (whole and known and arrays["data"].dtype.kind in "biuf"):
+        raise DatasetError(
+            f"{where}: a sparse matrix of kind {shown(kind)!r} is not read; save matrix.tocsr()"
+        )
+    for length in shape.tolist():
         check_n_nodes(length, where)
+    values, *places = (arrays[key] for key in SPARSE_ARRAYS[kind])
     try:
         if kind == "coo":
-            return sparse.coo_array((values, tuple(places)), shape=shape)
-        made = sparse.csr_array if kind == "csr" else sparse.csc_array
-        matrix = made((values, *places), shape=shape)
-        matrix.check_format(full_check=True)
+            matrix = sparse.coo_array((values, tuple(places)), shape=tuple(shape.tolist()))
+        else:
+            made = sparse.csr_array if kind == "csr" else sparse.csc_array
+            matrix = made((values, *places), shape=tuple(shape.tolist()))
+            matrix.check_format(full_check=True)
+        matrix = matrix.tocsr()
+        matrix.sum_duplicates()
         return matrix
     except Exception as error:
         raise DatasetError(
@@ -129,8 +141,8 @@ def _parse_mtx(data: bytes, where: str) -> Any:
     from scipy import sparse
 
     banner, _, rest = data.partition(b"\n")
-    words = tuple(banner.decode("ascii", "replace").lower().split())
-    if words[:2] != ("%%matrixmarket", "matrix") or len(words) != 5:
+    words = banner.decode("ascii", "replace").lower().split()
+    if words[:2] != ["%%matrixmarket", "matrix"] or len(words) != 5:
         raise DatasetError(f"{where}: not a Matrix Market file, its first line is another")
     for word, known in zip(words[2:], MATRIX_MARKET, strict=True):
         if word not in known:
@@ -139,24 +151,25 @@ def _parse_mtx(data: bytes, where: str) -> Any:
                 f"{', '.join(known)}"
             )
     layout, field, symmetry = words[2:]
-    if (layout, field) == ("array", "pattern"):
+    dense, symmetric = layout == "array", symmetry == "symmetric"
+    if dense and field == "pattern":
         raise DatasetError(f"{where}: a Matrix Market array without values; write coordinates")
-    sizes, body = _mtx_sizes(rest, where)
-    if len(sizes) != (3 if layout == "coordinate" else 2):
+    sizes, body = _mtx_sizes(rest)
+    if len(sizes) != (2 if dense else 3):
         raise DatasetError(f"{where}: the line of sizes of a Matrix Market file is missing")
     n, n_columns = sizes[:2]
     check_n_nodes(max(n, n_columns), where)
     if n != n_columns:
         raise DatasetError(f"{where}: a matrix of {n} x {n_columns}; an adjacency matrix is square")
-    if layout == "coordinate":
-        n_entries, width = sizes[2], 2 if field == "pattern" else 3
+    if dense:
+        n_entries, width = n * (n + 1) // 2 if symmetric else n * n, 1
     else:
-        n_entries, width = n * (n + 1) // 2 if symmetry == "symmetric" else n * n, 1
+        n_entries, width = sizes[2], 2 if field == "pattern" else 3
     if n_entries * 2 * width > len(data):  # a number takes two bytes at least
         raise DatasetError(f"{where}: it states more entries than it can hold")
     numbers = _mtx_numbers(body, (n_entries, width), where)
-    if layout == "array":  # columns one after the other; of a symmetric one, the lower triangle
-        if symmetry == "general":
+    if dense:  # columns one after the other; of a symmetric one, the lower triangle
+        if not symmetric:
             return numbers.reshape(n, n).T
         matrix = np.zeros((n, n))
         matrix[np.triu_indices(n)] = matrix.T[np.triu_indices(n)] = numbers[:, 0]
@@ -164,26 +177,20 @@ def _parse_mtx(data: bytes, where: str) -> Any:
     places = numbers[:, :2]
     if not ((places >= 1) & (places <= n)).all() or (places % 1).any():
         raise DatasetError(f"{where}: an entry outside of a matrix of {n} x {n}")
-    rows, columns = (places.astype(np.int64) - 1).T
     values = numbers[:, 2] if width == 3 else np.ones(n_entries)
-    if symmetry == "symmetric":
-        other = rows != columns
-        rows, columns = np.append(rows, columns[other]), np.append(columns, rows[other])
-        values = np.append(values, values[other])
-    return sparse.coo_array((values, (rows, columns)), shape=(n, n))
+    matrix = sparse.coo_array((values, tuple(places.T.astype(np.int64) - 1)), shape=(n, n))
+    return matrix + sparse.triu(matrix.T, 1) + sparse.tril(matrix.T, -1) if symmetric else matrix
 
 
-def _mtx_sizes(rest: bytes, where: str) -> tuple[list[int], bytes]:
+def _mtx_sizes(rest: bytes) -> tuple[list[int], bytes]:
     """Return the numbers of the first line that is no comment, and what follows."""
     while rest:
         line, _, rest = rest.partition(b"\n")
         parts = line.split()
-        if not parts or parts[0].startswith(b"%"):
-            continue
-        if all(part.isdigit() and len(part) < 16 for part in parts):
-            return [int(part) for part in parts], rest
-        break
-    raise DatasetError(f"{where}: the line of sizes of a Matrix Market file is missing")
+        if parts and not parts[0].startswith(b"%"):
+            whole = all(part.isdigit() and len(part) < 16 for part in parts)
+            return [int(part) for part in parts] if whole else [], rest
+    return [], rest
 
 
 def _mtx_numbers(body: bytes, shape: tuple[int, int], where: str) -> NDArray[np.float64]:

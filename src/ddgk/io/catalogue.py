@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
 import hashlib
 import os
@@ -15,7 +16,6 @@ from pathlib import Path
 
 from ddgk.errors import DatasetError, DatasetNotFoundError
 from ddgk.graphs import Policies
-from ddgk.io.reading import CHUNK
 
 # Starts with a letter or digit and has no separator: it cannot climb out of a folder or a URL.
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}")
@@ -24,158 +24,76 @@ BUILT_IN = "karate"
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """A graph classification set of the TU collection.
+    """A set or a network that is known by name, or stored here.
 
     Parameters
     ----------
     name : str
     what : str
         What a graph and its class stand for.
-    n_graphs : int
-    fingerprint : str
-        `Dataset.fingerprint` of the published content.
+    n_graphs : int or None
+        1 for a network; None when it has not been counted.
+    fingerprint : str, optional
+        `Dataset.fingerprint` of the published content of a set.
     citation : str
         Where the data was first published.
+    policies : Policies, optional
+        How the published file of a network becomes an undirected simple graph.
+    edge_weights : str, optional
+        The key of the edge weights in that file.
     """
 
     name: str
     what: str
-    n_graphs: int
-    fingerprint: str
-    citation: str
+    n_graphs: int | None = None
+    fingerprint: str | None = None
+    citation: str = ""
+    policies: Policies | None = None
+    edge_weights: str | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """Where it is stored, or None."""
+        return find_tu(self.name) or find_network(self.name)
+
+    @property
+    def built_in(self) -> bool:
+        """Whether it needs no file."""
+        return self.name == BUILT_IN
 
 
-@dataclass(frozen=True)
-class NetworkInfo:
-    """A single network.
-
-    Parameters
-    ----------
-    name : str
-        Its file is called ``name.gml``.
-    what : str
-    policies : Policies
-        How the published file becomes an undirected simple graph.
-    edge_weights : str or None
-        The key of the edge weights in the file.
-    citation : str
-    """
-
-    name: str
-    what: str
-    policies: Policies
-    edge_weights: str | None
-    citation: str
+def _known_sets() -> Iterator[DatasetInfo]:
+    with Path(__file__).with_name("sets.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            yield DatasetInfo(**row | {"n_graphs": int(row["n_graphs"])})  # type: ignore[arg-type]
 
 
-@dataclass(frozen=True)
-class Listing:
-    """A set or network: known by name, stored here, or both. `path` is None when not stored."""
-
-    name: str
-    what: str
-    n_graphs: int | None
-    path: Path | None
-    built_in: bool = False
-
-
-_SETS = (
-    DatasetInfo(
-        "MUTAG",
-        "nitro compounds: is one mutagenic on a bacterium?",
-        188,
-        "f7ca6d5138c5054bca6b7676ba334ff9d8cde259c949ead92e328a1cca332a99",
-        "Debnath et al., J. Med. Chem. 34(2):786-797, 1991",
-    ),
-    DatasetInfo(
-        "PTC_MR",
-        "compounds: is one carcinogenic in male rats?",
-        344,
-        "d4b878ffd072877eb86cfdb89f5d91d734c6f5de8eb36e0e3f9f332a8a4fb7f5",
-        "Helma et al., Bioinformatics 17(1), 2001; Kriege & Mutzel, ICML 2012",
-    ),
-    DatasetInfo(
-        "NCI1",
-        "compounds: does one hold back lung cancer cells?",
-        4110,
-        "0d9b6209f68c133bb56ebb63dcebb7ec7d818b13e7518e4497c30167558bbb66",
-        "Wale & Karypis, ICDM 2006; Shervashidze et al., JMLR 12:2539-2561, 2011",
-    ),
-    DatasetInfo(
-        "NCI109",
-        "compounds: does one hold back ovarian cancer cells?",
-        4127,
-        "d6ae35931697c877dfa46da764e82a6e824275197c57520f6f230e83f18b74a7",
-        "Wale & Karypis, ICDM 2006; Shervashidze et al., JMLR 12:2539-2561, 2011",
-    ),
-    DatasetInfo(
-        "DD",
-        "proteins as near amino acids: is one an enzyme?",
-        1178,
-        "2eb726929e3f34d51fac7eb84186835c56a3e962c2d355404ebb04e917efa157",
-        "Dobson & Doig, J. Mol. Biol. 330(4):771-783, 2003",
-    ),
-    DatasetInfo(
-        "ENZYMES",
-        "enzymes as secondary structure elements: which of 6 top classes?",
-        600,
-        "aa977fbd93a8b94de016856e7334698021a5e0eccee922437881043fdce80c6a",
-        "Borgwardt et al., Bioinformatics 21(Suppl 1):i47-i56, 2005",
-    ),
-    DatasetInfo(
-        "PROTEINS",
-        "proteins as secondary structure elements: is one an enzyme?",
-        1113,
-        "757d1602e593a2c5c97b616dd9e0a6c85b706c3c103d767309b353c06df78a32",
-        "Borgwardt et al., Bioinformatics 21(Suppl 1):i47-i56, 2005",
-    ),
-    DatasetInfo(
-        "BZR",
-        "ligands of the benzodiazepine receptor: is one active?",
-        405,
-        "377b2d9d8fe319e1c3956bbcae35fc676148d3eeb55304d528f416793331238c",
-        "Sutherland et al., J. Chem. Inf. Comput. Sci. 43:1906-1915, 2003",
-    ),
-    DatasetInfo(
-        "Letter-med",
-        "drawn capital letters, distorted: which of 15?",
-        2250,
-        "dd020a07a1847e3af4e19b86e53b61e975dbf197b96e1924e9b2595e3a6e80da",
-        "Riesen & Bunke, SSPR 2008",
-    ),
-    DatasetInfo(
-        "IMDB-BINARY",
-        "actors who played together, around one: action or romance?",
-        1000,
-        "688ff24c638cd3b112d751874e019efbb35cbcd31fd8ecb7325b387ce0e0ceb6",
-        "Yanardag & Vishwanathan, KDD 2015",
-    ),
-)
-_NETWORKS = (
-    NetworkInfo(
+DATASETS: dict[str, DatasetInfo] = {row.name: row for row in _known_sets()}
+NETWORKS: dict[str, DatasetInfo] = {
+    "karate": DatasetInfo(
         "karate",
         "friendships in a karate club",
-        Policies(weights="ignore"),
-        "weight",
-        "Zachary, J. Anthropol. Res. 33:452-473, 1977",
+        1,
+        citation="Zachary, J. Anthropol. Res. 33:452-473, 1977",
+        policies=Policies(weights="ignore"),
+        edge_weights="weight",
     ),
-    NetworkInfo(
+    "celegansneural": DatasetInfo(
         "celegansneural",
         "neurons of the worm C. elegans",
-        Policies(directed="undirected", parallel_edges="merge", weights="ignore"),
-        "value",
-        "Watts & Strogatz, Nature 393:440-442, 1998",
+        1,
+        citation="Watts & Strogatz, Nature 393:440-442, 1998",
+        policies=Policies(directed="undirected", parallel_edges="merge", weights="ignore"),
+        edge_weights="value",
     ),
-    NetworkInfo(
+    "adjnoun": DatasetInfo(
         "adjnoun",
         "adjectives and nouns that stand side by side in David Copperfield",
-        Policies(),
-        None,
-        "Newman, Phys. Rev. E 74:036104, 2006",
+        1,
+        citation="Newman, Phys. Rev. E 74:036104, 2006",
+        policies=Policies(),
     ),
-)
-DATASETS: dict[str, DatasetInfo] = {row.name: row for row in _SETS}
-NETWORKS: dict[str, NetworkInfo] = {row.name: row for row in _NETWORKS}
+}
 
 
 def data_folder() -> Path | None:
@@ -259,7 +177,7 @@ def list_stored() -> list[str]:
     return sorted(name for name in names if NAME.fullmatch(name))
 
 
-def list_datasets() -> list[Listing]:
+def list_datasets() -> list[DatasetInfo]:
     """Return the known sets and networks, then others that are stored here.
 
     Examples
@@ -268,17 +186,9 @@ def list_datasets() -> list[Listing]:
     >>> io.list_datasets()[0].name
     'MUTAG'
     """
-    known = [
-        Listing(row.name, row.what, row.n_graphs, find_tu(row.name)) for row in DATASETS.values()
-    ]
-    known += [
-        Listing(row.name, row.what, 1, find_network(row.name), built_in=row.name == BUILT_IN)
-        for row in NETWORKS.values()
-    ]
-    others = [name for name in list_stored() if name not in DATASETS and name not in NETWORKS]
-    return known + [
-        Listing(name, "stored here", None, find_tu(name) or find_network(name)) for name in others
-    ]
+    known = DATASETS | NETWORKS
+    others = [DatasetInfo(name, "stored here") for name in list_stored() if name not in known]
+    return [*known.values(), *others]
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
@@ -298,11 +208,8 @@ def suggest(name: str, known: Iterable[str]) -> str:
 
 def file_hash(path: Path) -> str:
     """Return the SHA-256 of a file as hexadecimal text."""
-    content = hashlib.sha256()
     with path.open("rb") as stream:
-        while chunk := stream.read(CHUNK):
-            content.update(chunk)
-    return content.hexdigest()
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def check_hash(path: Path, sha256: str | None) -> None:

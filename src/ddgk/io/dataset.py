@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,31 +81,28 @@ class Summary:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what a table shows: a title and a text per line."""
-        sizes = self.class_sizes
-        answer = {None: "-", True: "yes", False: "no"}[self.matches_published]
+        sizes = self.class_sizes or {}
+        some = f"{self.directed_graphs} of {self.n_graphs} graphs"
+        directed = {0: "no", self.n_graphs: "yes"}.get(self.directed_graphs, some)
+        missing = [("missing values", str(self.missing_values))] if self.missing_values else []
         return [
             ("graphs", str(self.n_graphs)),
             ("mean nodes", f"{self.mean_nodes:.2f}"),
             ("mean edges", f"{self.mean_edges:.2f}"),
             ("smallest, largest", f"{self.min_nodes}, {self.max_nodes} nodes"),
-            ("classes", _joined([f"{key}: {n}" for key, n in sizes.items()] if sizes else [])),
+            ("classes", _joined([f"{key}: {n}" for key, n in sizes.items()])),
             ("node labels", _counted(self.node_labels)),
             ("edge labels", _counted(self.edge_labels)),
             ("node attributes", _columns(self.node_attributes)),
             ("edge attributes", _columns(self.edge_attributes)),
-            *([("missing values", str(self.missing_values))] if self.missing_values else []),
+            *missing,
             ("edge weights", "{:g} to {:g}".format(*self.weights) if self.weights else "-"),
-            ("directed", self._share(self.directed_graphs)),
-            ("self-loops", str(self.self_loops) if self.self_loops else "-"),
+            ("directed", directed),
+            ("self-loops", str(self.self_loops or "-")),
             ("isolated nodes", str(self.isolated_nodes)),
             ("disconnected graphs", str(self.disconnected_graphs)),
-            ("as published", answer),
+            ("as published", {None: "-", True: "yes", False: "no"}[self.matches_published]),
         ]
-
-    def _share(self, n_graphs: int) -> str:
-        if n_graphs in (0, self.n_graphs):
-            return "yes" if n_graphs else "no"
-        return f"{n_graphs} of {self.n_graphs} graphs"
 
 
 class _GraphsAndClasses(NamedTuple):
@@ -195,10 +192,13 @@ class Dataset(_GraphsAndClasses):
         graphs, classes = self
         if not graphs:
             raise DatasetError(f"{self.name!r} has no graphs to count")
+
+        def every(kind: str) -> list[Any]:
+            return [values for graph in graphs if (values := getattr(graph, kind)) is not None]
+
         sizes = [graph.n_nodes for graph in graphs]
-        every = [graph.edge_weights for graph in graphs if graph.edge_weights is not None]
-        weights = np.concatenate([np.empty(0), *every])
-        counts = None if classes is None else Counter(classes.tolist())
+        on_nodes, on_edges = every("node_attributes"), every("edge_attributes")
+        weights = np.concatenate([np.empty(0), *every("edge_weights")])
         isolated_nodes, disconnected_graphs = _count_holes(graphs)
         known = DATASETS.get(self.name)
         return Summary(
@@ -208,12 +208,14 @@ class Dataset(_GraphsAndClasses):
             mean_edges=float(np.mean([graph.n_edges for graph in graphs])),
             min_nodes=min(sizes),
             max_nodes=max(sizes),
-            class_sizes=None if counts is None else dict(sorted(counts.items())),
-            node_labels=_alphabet({x for graph in graphs for x in graph.node_labels or ()}),
-            edge_labels=_alphabet({x for graph in graphs for x in graph.edge_labels or ()}),
-            node_attributes=_width(graphs, "node_attributes"),
-            edge_attributes=_width(graphs, "edge_attributes"),
-            missing_values=sum(_count_missing(graph) for graph in graphs if graph.has_missing),
+            class_sizes=None
+            if classes is None
+            else dict(sorted(Counter(classes.tolist()).items())),
+            node_labels=_alphabet(set().union(*every("node_labels"))),
+            edge_labels=_alphabet(set().union(*every("edge_labels"))),
+            node_attributes=max((values.shape[1] for values in on_nodes), default=0),
+            edge_attributes=max((values.shape[1] for values in on_edges), default=0),
+            missing_values=sum(int(np.isnan(values).sum()) for values in on_nodes + on_edges),
             weights=(float(weights.min()), float(weights.max())) if len(weights) else None,
             directed_graphs=sum(graph.directed for graph in graphs),
             self_loops=sum(int((graph.edges[:, 0] == graph.edges[:, 1]).sum()) for graph in graphs),
@@ -225,17 +227,6 @@ class Dataset(_GraphsAndClasses):
     def __repr__(self) -> str:
         n_classes = 0 if self.classes is None else len(np.unique(self.classes))
         return f"Dataset({self.name!r}, graphs={len(self.graphs)}, classes={n_classes})"
-
-
-def _width(graphs: list[Graph], kind: str) -> int:
-    """Return the largest number of columns of attributes, 0 for none."""
-    values = (getattr(graph, kind) for graph in graphs)
-    return max((array.shape[1] for array in values if array is not None), default=0)
-
-
-def _count_missing(graph: Graph) -> int:
-    both = (graph.node_attributes, graph.edge_attributes)
-    return sum(int(np.isnan(values).sum()) for values in both if values is not None)
 
 
 def _columns(count: int) -> str:
@@ -267,9 +258,8 @@ def _alphabet(labels: set[Hashable]) -> list[Hashable]:
 
 
 def _counted(labels: list[Hashable]) -> str:
-    return (
-        f"{len(labels)}: {_joined([shown(str(label), 40) for label in labels])}" if labels else "-"
-    )
+    texts = [shown(str(label), 40) for label in labels]
+    return f"{len(labels)}: {_joined(texts)}" if labels else "-"
 
 
 def _joined(texts: list[str], most: int = 12) -> str:

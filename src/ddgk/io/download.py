@@ -52,7 +52,8 @@ def download(url: str, path: Path, *, max_bytes: int, timeout: float = TIMEOUT_S
     opener = build_opener(_CheckedRedirects)
     try:
         with opener.open(url, timeout=timeout) as response:
-            total = _promised_length(response.headers.get("Content-Length"))
+            promised = response.headers.get("Content-Length") or ""
+            total = int(promised) if promised.isdecimal() else None
             if total is not None and total > max_bytes:
                 raise DownloadError(f"{url}: {total} bytes, more than max_bytes={max_bytes}")
             done = _copy(response, path, url, total, max_bytes)
@@ -79,31 +80,25 @@ def _is_loopback(host: str) -> bool:
         return False
 
 
-def _promised_length(header: str | None) -> int | None:
-    return int(header) if header is not None and header.isdecimal() else None
-
-
 def _copy(response: Any, path: Path, url: str, total: int | None, max_bytes: int) -> int:
     """Write a response to a file, with a bar on a terminal; return how many bytes arrived."""
     from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import wrap_file
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
-    bar = Progress(
-        *columns,
-        TimeRemainingColumn(),
+    bar = wrap_file(
+        response,
+        total or 0,
+        description=url.rpartition("/")[2],
         console=console,
         transient=True,
         disable=not console.is_terminal,
     )
     done = 0
-    with path.open("wb") as file, bar:
-        task = bar.add_task(url.rpartition("/")[2], total=total)
-        while chunk := response.read(CHUNK):
+    with path.open("wb") as file, bar as source:
+        while chunk := source.read(CHUNK):
             done += len(chunk)
             if done > max_bytes:
                 raise DownloadError(f"{url}: more than max_bytes={max_bytes} bytes arrived")
             file.write(chunk)
-            bar.update(task, completed=done)
     return done

@@ -89,7 +89,8 @@ def read(
         Keys in .gml, .graphml, .gexf and .json files, as for `from_networkx`; those of edges also
         name columns of tables. In GML `label` is the name of a node, never its label.
     edges : str, optional
-        The two columns of an edge list, as "FROM,TO", where the header is not a usual one.
+        The two columns of an edge list, as "FROM,TO", where the header is not a usual one; "1,2"
+        where there is none.
     arcs : str, optional
         The same for a directed edge list; columns called tail and head need no such word.
     smiles : str, optional
@@ -147,7 +148,7 @@ def read(
     file_bytes = MAX_PARSED_BYTES if max_bytes is None else max_bytes
     text = os.fspath(source)
 
-    if isinstance(source, str) and _is_pattern(text):
+    if isinstance(source, str) and glob.has_magic(text) and not os.path.exists(text):
         found = [] if "\0" in text else [Path(m) for m in glob.glob(text, recursive=True)]
         paths = [path for path in found if path.is_file()]
         if not paths:
@@ -193,11 +194,8 @@ def _read_folder(path: Path, options: Options, max_bytes: int) -> Dataset:
         raise DatasetError(
             f"{path}: neither a set in TU format (DS_A.txt) nor a folder of {_endings()} files"
         )
-    options.skipped.extend(
-        f"{file.name}: not a format that is read"
-        for file in files
-        if file.suffix.lower() not in READERS
-    )
+    others = (file.name for file in files if file.suffix.lower() not in READERS)
+    options.skipped.extend(f"{name}: not a format that is read" for name in others)
     return _read_files(paths, path.resolve().name, options, max_bytes)
 
 
@@ -301,16 +299,11 @@ def load_network(
                 raise DatasetNotFoundError(f"{name!r} is a set, not a network; use load({name!r})")
             if path is None:
                 raise not_stored(name, "network", f"networks/{name}.gml")
-    options = Options(
-        node_labels=node_labels,
-        edge_labels=None,
-        node_attributes=None,
-        edge_attributes=None,
-        edge_weights="weight" if known is None else known.edge_weights,
-        policies=known.policies
-        if policies is None and known is not None
-        else chosen_policies(policies),
-    )
+    weights: str | None = "weight"
+    if known is not None:
+        weights = known.edge_weights
+        policies = known.policies if policies is None else policies
+    options = Options(node_labels, None, None, None, weights, chosen_policies(policies))
     if path is None:
         import networkx
 
@@ -351,10 +344,6 @@ def _check_texts(graph: Graph) -> None:
             raise GraphError(
                 f"{error.object[error.start]!a} is half of a character (a lone surrogate)"
             ) from error
-
-
-def _is_pattern(text: str) -> bool:
-    return glob.has_magic(text) and not os.path.exists(text)
 
 
 def _natural_order(path: Path) -> list[tuple[int, int, str]]:

@@ -7,18 +7,22 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import re
 import shlex
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 from ddgk.errors import DatasetError, shown
 from ddgk.graphs import Graph
 from ddgk.graphs.edges import build_graph
-from ddgk.io.reading import MAX_DEPTH, Options, check_n_nodes, decode
+from ddgk.graphs.foreign import MISSING, keyed_graph
+from ddgk.graphs.validation import is_hashable
+from ddgk.io.reading import MAX_DEPTH, REAL, Options, check_n_nodes, decode
 
 if TYPE_CHECKING:
     import networkx
@@ -39,9 +43,14 @@ def read_gml(data: bytes, where: str, name: str, options: Options) -> list[Graph
     """
     import networkx
 
-    text = _without_keys(decode(data, where))
+    text = decode(data, where)
+    if "multigraph" in text:
+        # networkx searches for keys between those of parallel edges: rename them, then undo it.
+        text = GML_KEYS.sub(lambda found: GML_KEY if found[0] == "key" else found[0], text)
     graph = _guarded(lambda: networkx.parse_gml(text, label="id"), where, "GML")
-    _restore_keys(graph)
+    for *_, values in (*graph.nodes(data=True), *graph.edges(data=True)):
+        if GML_KEY in values:
+            values["key"] = values.pop(GML_KEY)
     names = {node: values.pop("label", None) for node, values in graph.nodes(data=True)}
     if names and None not in names.values() and _are_names(names, where, options):
         graph = networkx.relabel_nodes(graph, names)
@@ -54,10 +63,16 @@ def read_graphml(data: bytes, where: str, name: str, options: Options) -> list[G
 
 
 def read_gexf(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    """GEXF: one graph, with the node ids as names; labels of nodes are labels."""
+    """GEXF: one graph, with the node ids as names; labels of nodes are labels.
+
+    networkx writes the name of a node as its label where it has none: such labels are not read.
+    """
     graph = _read_xml(data, where, "GEXF")
     if graph.graph.get("mode") == "dynamic":
         raise DatasetError(f"{where}: a dynamic graph; export one moment of it as a static graph")
+    if all(str(node) == label for node, label in graph.nodes(data="label")):
+        for _, values in graph.nodes(data=True):
+            del values["label"]
     return [options.convert(graph, name)]
 
 
@@ -79,22 +94,6 @@ def _read_xml(data: bytes, where: str, kind: str) -> networkx.Graph:
             "nodes need different ids, or none"
         )
     return graph
-
-
-def _without_keys(text: str) -> str:
-    """Rename the keys that tell parallel edges apart: between them networkx searches for free ones.
-
-    Graphs have no use for these keys; whether parallel edges are allowed is for the policies.
-    """
-    if "multigraph" not in text:
-        return text
-    return GML_KEYS.sub(lambda found: GML_KEY if found[0] == "key" else found[0], text)
-
-
-def _restore_keys(graph: networkx.Graph) -> None:
-    for *_, values in (*graph.nodes(data=True), *graph.edges(data=True)):
-        if GML_KEY in values:
-            values["key"] = values.pop(GML_KEY)
 
 
 def _guarded(parse: Callable[[], Any], where: str, kind: str) -> Any:
@@ -194,44 +193,52 @@ def read_json(data: bytes, where: str, name: str, options: Options) -> list[Grap
     """
     text = decode(data, where)
     try:
-        content = json.loads(
-            text, parse_constant=_refuse_constant, object_pairs_hook=_refuse_repeats
-        )
+        content = json.loads(text, parse_constant=_constant, object_pairs_hook=_refuse_repeats)
     except (ValueError, RecursionError) as error:
         raise DatasetError(f"{where}: not JSON that can be read ({error})") from error
     if isinstance(content, dict):
-        graph = _node_link_graph(content, where)
-        return [options.convert(graph, graph.name or name)]
+        return [_node_link_graph(content, where, name, options)]
     if not isinstance(content, list) or not content:
         raise DatasetError(f"{where}: needs a graph in node-link layout, or a list of such graphs")
-    graphs = [_node_link_graph(item, f"{where}, graph {i}") for i, item in enumerate(content)]
-    return [options.convert(graph, graph.name or f"{name}-{i}") for i, graph in enumerate(graphs)]
+    return [
+        _node_link_graph(item, f"{where}, graph {i}", f"{name}-{i}", options)
+        for i, item in enumerate(content)
+    ]
 
 
-def _node_link_graph(content: Any, where: str) -> networkx.MultiGraph:
-    import networkx
-
+def _node_link_graph(content: Any, where: str, name: str, options: Options) -> Graph:
     if not isinstance(content, dict):
         raise DatasetError(f'{where}: needs an object with "nodes" and "links"')
-    directed = bool(content.get("directed", False))
-    graph = networkx.MultiDiGraph() if directed else networkx.MultiGraph()
     details = content.get("graph")
-    name = details.get("name") if isinstance(details, dict) else None
-    graph.name = name if isinstance(name, str) else ""
-    for position, node in enumerate(_objects(content, ("nodes",), where)):
+    own = details.get("name") if isinstance(details, dict) else None
+    stored = {
+        "node": _objects(content, ("nodes",), where),
+        "edge": _objects(content, ("links", "edges"), where),
+    }
+    numbers: dict[Any, int] = {}
+    for position, node in enumerate(stored["node"]):
         at = f"{where}, node {position}"
         key = _key(node, "id", at)
-        if key in graph:
+        if key in numbers:
             raise DatasetError(f"{at}: the id {shown(repr(key))} is taken")
-        graph.add_nodes_from([(key, node)])
-    for position, link in enumerate(_objects(content, ("links", "edges"), where)):
+        numbers[key] = position
+    ends = []
+    for position, link in enumerate(stored["edge"]):
         at = f"{where}, link {position}"
-        ends = _key(link, "source", at), _key(link, "target", at)
-        for end in ends:
-            if end not in graph:
+        pair = _key(link, "source", at), _key(link, "target", at)
+        for end in pair:
+            if end not in numbers:
                 raise DatasetError(f"{at}: there is no node {shown(repr(end))}")
-        graph.add_edges_from([(*ends, link)])
-    return graph
+        ends.append((numbers[pair[0]], numbers[pair[1]]))
+    return keyed_graph(
+        list(numbers),
+        ends,
+        lambda kind, key: [item.get(key, MISSING) for item in stored[kind]],
+        options.keys,
+        directed=bool(content.get("directed", False)),
+        name=own if isinstance(own, str) and own else name,
+        policies=options.policies,
+    )
 
 
 def _objects(content: dict[str, Any], keys: tuple[str, ...], where: str) -> list[dict[str, Any]]:
@@ -244,14 +251,9 @@ def _objects(content: dict[str, Any], keys: tuple[str, ...], where: str) -> list
 
 def _key(item: dict[str, Any], field: str, at: str) -> Any:
     """Return what names a node; lists become tuples, as networkx writes tuples as lists."""
-    key = item.pop(field, None)
-    if isinstance(key, list):
-        key = tuple(key)
-    try:
-        hash(key)
-    except TypeError:
-        key = None
-    if key is None:
+    key = item.get(field)
+    key = tuple(key) if isinstance(key, list) else key
+    if key is None or not is_hashable(key):
         raise DatasetError(f'{at}: needs "{field}", a number, a text or a list of those')
     return key
 
@@ -265,8 +267,11 @@ def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _refuse_constant(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is not JSON")
+def _constant(constant: str) -> float:
+    """Read NaN, as Python writes missing attributes; infinity is no JSON and no attribute."""
+    if constant != "NaN":
+        raise ValueError(f"{constant} is not JSON")
+    return math.nan
 
 
 def read_pajek(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -277,112 +282,61 @@ def read_pajek(data: bytes, where: str, name: str, options: Options) -> list[Gra
     >>> graph.node_names, graph.edge_weights.tolist()
     (('a', 'b', 'c'), [0.5, 2.0])
     """
-    names: list[str] = []
-    given: set[int] = set()
-    arcs: list[tuple[int, int, float]] = []
-    edges: list[tuple[int, int, float]] = []
-    section, n_nodes, row = "", -1, 0
+    names: dict[int, str] = {}
+    rows: dict[bool, list[tuple[int, int, float]]] = {True: [], False: []}  # directed or not
+    section, n_nodes, n_lines = "", -1, 0
     for number, line in enumerate(decode(data, where).splitlines(), start=1):
-        at = f"{where}, line {number}"
-        line = line.strip()
+        at, line = f"{where}, line {number}", line.strip()
         if not line or line.startswith("%"):
             continue
         if line.startswith("*"):
-            section = line.split()[0].casefold()
+            section, n_lines = line.split()[0].casefold(), 0
             if section == "*vertices":
                 if n_nodes >= 0:
                     raise DatasetError(f"{at}: a second *Vertices; Pajek is read one per file")
                 n_nodes = _stated_count(line, at)
-                names = [str(i) for i in range(1, n_nodes + 1)]
             elif n_nodes < 0 and section != "*network":
                 raise DatasetError(f"{at}: *Vertices must come before {shown(line, 60)!r}")
             continue
+        target = rows[section.startswith(("*arcs", "*matrix"))]
         if section == "*vertices":
             place, called = _vertex(line, n_nodes, at)
-            if place in given:
+            if place in names:
                 raise DatasetError(f"{at}: vertex {place + 1} is listed twice")
-            given.add(place)
             names[place] = called
-        elif section in ("*arcs", "*edges"):
-            u, v, *rest = _numbers(line, 2, at)
-            ends = _node(u, n_nodes, at), _node(v, n_nodes, at)
-            (arcs if section == "*arcs" else edges).append((*ends, rest[0] if rest else 1.0))
+        elif section in ("*arcs", "*edges"):  # behind two ends and a weight there is formatting
+            u, v, weight = (*_numbers(line.split()[:3], at), 1.0)[:3]
+            target.append((_node(u, n_nodes, at), _node(v, n_nodes, at), weight))
         elif section in ("*arcslist", "*edgeslist"):
-            first, *others = (_node(x, n_nodes, at) for x in _numbers(line, 1, at, all_of=True))
-            target = arcs if section == "*arcslist" else edges
+            first, *others = (_node(x, n_nodes, at) for x in _numbers(line.split(), at))
             target += [(first, other, 1.0) for other in others]
         elif section == "*matrix":
-            values = _numbers(line, n_nodes, at, all_of=True)
-            if len(values) != n_nodes or row >= n_nodes:
+            values = _numbers(line.split(), at)
+            if len(values) != n_nodes or n_lines >= n_nodes:
                 raise DatasetError(f"{at}: a matrix of {n_nodes} vertices has as many numbers")
-            arcs += [(row, column, x) for column, x in enumerate(values) if x]
-            row += 1
+            target += [(n_lines, column, x) for column, x in enumerate(values) if x]
+            n_lines += 1
         else:
             raise DatasetError(f"{at}: {shown(line, 60)!r} stands in no section that is read")
     if n_nodes < 0:
         raise DatasetError(f"{where}: not a Pajek network, it has no *Vertices")
-    return [_pajek_graph(names, arcs, edges, section == "*matrix", name, options)]
-
-
-def read_graph6(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    r"""graph6 or sparse6: one graph per line.
-
-    >>> [graph.n_edges for graph in read_graph6(b"Bw\nA_\n", "toy.g6", "toy", Options())]
-    [3, 1]
-    """
-    import networkx
-
-    lines = [line for line in data.splitlines() if line.strip()]
-    if not lines:
-        raise DatasetError(f"{where}: it is empty")
-    graphs = []
-    for position, line in enumerate(lines):
-        at = f"{where}, line {position + 1}"
-        for header in (b">>graph6<<", b">>sparse6<<"):
-            line = line.removeprefix(header)
-        line = line.strip()
-        sparse = line.startswith(b":")
-        content = line.removeprefix(b":")
-        if not content or any(not 63 <= byte <= 126 for byte in content):
-            raise DatasetError(f"{at}: not a line of graph6 or sparse6")
-        check_n_nodes(_graph6_size(content, at), at)
-        try:
-            parse = networkx.from_sparse6_bytes if sparse else networkx.from_graph6_bytes
-            parsed = parse(line)
-        # On hostile bytes networkx fails in any way Python can.
-        except Exception as error:
-            reason = shown(str(error) or type(error).__name__, 100)
-            raise DatasetError(f"{at}: not a line of graph6 or sparse6 ({reason})") from error
-        graphs.append(options.convert(parsed, name if len(lines) == 1 else f"{name}-{position}"))
-    return graphs
-
-
-def _pajek_graph(
-    names: list[str],
-    arcs: list[tuple[int, int, float]],
-    edges: list[tuple[int, int, float]],
-    matrix: bool,
-    name: str,
-    options: Options,
-) -> Graph:
-    rows = edges
+    arcs, edges = rows[True], rows[False]
     if arcs:  # an undirected edge of a directed graph runs both ways
-        rows = arcs + edges + [(v, u, w) for u, v, w in edges if u != v]
-    weights: Any = [weight for *_, weight in rows]
-    if all(weight == 1 for weight in weights) or options.edge_weights is None:
-        weights = None
-    distinct = names if len(set(names)) == len(names) else None
-    labels = None if distinct is not None else names
-    return build_graph(
-        len(names),
-        [(u, v) for u, v, _ in rows],
-        edge_weights=weights,
-        listing=("both" if matrix else "directed") if arcs else "once",
+        edges = arcs + edges + [(v, u, w) for u, v, w in edges if u != v]
+    weighted = options.edge_weights is not None and any(weight != 1 for *_, weight in edges)
+    called_nodes = [names.get(i, str(i + 1)) for i in range(n_nodes)]
+    distinct = len(set(called_nodes)) == n_nodes
+    graph = build_graph(
+        n_nodes,
+        [(u, v) for u, v, _ in edges],
+        edge_weights=[weight for *_, weight in edges] if weighted else None,
+        listing=("both" if section == "*matrix" else "directed") if arcs else "once",
         policies=options.policies,
         name=name,
-        node_names=distinct,
-        node_labels=labels,
+        node_names=called_nodes if distinct else None,
+        node_labels=None if distinct else called_nodes,
     )
+    return [graph]
 
 
 def _stated_count(line: str, at: str) -> int:
@@ -403,22 +357,17 @@ def _vertex(line: str, n_nodes: int, at: str) -> tuple[int, str]:
         parts = shlex.split(line, posix=True)
     except ValueError as error:
         raise DatasetError(f"{at}: {shown(line, 60)!r} is not a vertex ({error})") from error
-    place = _node(_number(parts[0], at), n_nodes, at)
+    place = _node(_numbers(parts[:1], at, 1)[0], n_nodes, at)
     return place, parts[1] if len(parts) > 1 else parts[0]
 
 
-def _numbers(line: str, least: int, at: str, *, all_of: bool = False) -> list[float]:
-    """Return the numbers of a line: two ends and a weight, or all; what follows is formatting."""
-    parts = line.split()
+def _numbers(parts: list[str], at: str, least: int = 2) -> list[float]:
     if len(parts) < least:
-        raise DatasetError(f"{at}: {shown(line, 60)!r} has too few numbers")
-    return [_number(part, at) for part in (parts if all_of else parts[:3])]
-
-
-def _number(text: str, at: str) -> float:
-    if not re.fullmatch(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]{1,3})?|[-+]?[0-9]+\.", text[:400]):
-        raise DatasetError(f"{at}: {shown(text, 60)!r} is not a number")
-    return float(text[:400])
+        raise DatasetError(f"{at}: {shown(' '.join(parts), 60)!r} has too few numbers")
+    for part in parts:
+        if not REAL.fullmatch(part):
+            raise DatasetError(f"{at}: {shown(part, 60)!r} is not a number")
+    return [float(part) for part in parts]
 
 
 def _node(number: float, n_nodes: int, at: str) -> int:
@@ -427,16 +376,30 @@ def _node(number: float, n_nodes: int, at: str) -> int:
     return int(number) - 1
 
 
-def _graph6_size(content: bytes, at: str) -> int:
-    """Return the number of nodes that a line states."""
-    values = [byte - 63 for byte in content[:8]]
-    if values[0] < 63:
-        return values[0]
-    long = len(values) > 1 and values[1] == 63
-    digits = values[2:8] if long else values[1:4]
-    if len(digits) != (6 if long else 3):
-        raise DatasetError(f"{at}: not a line of graph6 or sparse6")
-    size = 0
-    for digit in digits:
-        size = size * 64 + digit
-    return size
+def read_graph6(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+    r"""graph6 or sparse6: one graph per line.
+
+    >>> [graph.n_edges for graph in read_graph6(b"Bw\nA_\n", "toy.g6", "toy", Options())]
+    [3, 1]
+    """
+    import networkx
+    from networkx.readwrite.graph6 import data_to_n
+
+    lines = [line for line in data.splitlines() if line.strip()]
+    if not lines:
+        raise DatasetError(f"{where}: it is empty")
+    graphs = []
+    for position, line in enumerate(lines):
+        at = f"{where}, line {position + 1}"
+        line = line.strip().removeprefix(b">>graph6<<").removeprefix(b">>sparse6<<")
+        kind, parse = "graph6", networkx.from_graph6_bytes
+        if line.startswith(b":"):
+            kind, parse = "sparse6", networkx.from_sparse6_bytes
+        values = [byte - 63 for byte in line.removeprefix(b":")]
+        if not values or min(values) < 0 or max(values) > 63:
+            raise DatasetError(f"{at}: not a line of graph6 or sparse6")
+        size, _ = _guarded(partial(data_to_n, values[:8]), at, kind)
+        check_n_nodes(size, at)
+        parsed = _guarded(partial(parse, line), at, kind)
+        graphs.append(options.convert(parsed, name if len(lines) == 1 else f"{name}-{position}"))
+    return graphs

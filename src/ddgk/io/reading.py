@@ -34,6 +34,8 @@ MAX_DEPTH = 100
 # Text of numbers packs 5 to 10 times; a bomb a thousand times. Small archives may exceed the ratio.
 MAX_RATIO = 200
 ALWAYS_ALLOWED = 1 << 24
+# A number; possessive, so that hostile text cannot make the match backtrack.
+REAL = re.compile(r"[-+]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][-+]?+[0-9]{1,3}+)?+|[nN][aA][nN]")
 MAX_DIRECTORY_BYTES = 1 << 20
 END_OF_DIRECTORY, END_SIZE = b"PK\x05\x06", 22
 LOCATOR_64, LOCATOR_64_SIZE = b"PK\x06\x07", 20
@@ -61,9 +63,14 @@ class Options:
     skipped: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
+    @property
+    def keys(self) -> tuple[str | None, ...]:
+        """The five keys, in the order of `USUAL`."""
+        return tuple(getattr(self, parameter) for parameter in USUAL)
+
     def convert(self, graph: networkx.Graph, name: str) -> Graph:
         """Convert one parsed graph."""
-        keys = {parameter: getattr(self, parameter) for parameter in USUAL}
+        keys = dict(zip(USUAL, self.keys, strict=True))
         return from_networkx(graph, **keys, name=name, policies=self.policies)
 
 
@@ -186,31 +193,21 @@ def _refuse_large_directory(stream: IO[bytes], size: int, where: str) -> None:
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], where: str) -> None:
-    seen = set()
+    seen: set[str] = set()
     for entry in entries:
-        reason = _why_refused(entry)
-        if reason is None and entry.filename in seen:
-            reason = "is listed twice"
-        if reason is not None:
-            raise DatasetError(
-                f"{where}: refused, its member {shown(repr(entry.orig_filename))} {reason}"
-            )
+        # zipfile cuts names at a NUL and, on some systems, turns backslashes: judge the original.
+        name = entry.orig_filename
+        absolute = name.startswith("/") or "\\" in name or re.match(r"[A-Za-z]:", name)
+        packed = entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+        for is_so, complaint in (
+            (absolute, "has an absolute path or a backslash"),
+            (".." in name.split("/"), "points outside the archive"),
+            (not name.isprintable(), "has an unprintable name"),
+            (stat.S_ISLNK(entry.external_attr >> 16), "is a symbolic link"),
+            (entry.flag_bits & 0x1, "is encrypted"),
+            (packed, "is packed by a method other than deflate"),
+            (entry.filename in seen, "is listed twice"),
+        ):
+            if is_so:
+                raise DatasetError(f"{where}: refused, its member {shown(repr(name))} {complaint}")
         seen.add(entry.filename)
-
-
-def _why_refused(entry: zipfile.ZipInfo) -> str | None:
-    # zipfile cuts names at a NUL and, on some systems, turns backslashes: judge the original.
-    name = entry.orig_filename
-    if name.startswith("/") or "\\" in name or re.match(r"[A-Za-z]:", name):
-        return "has an absolute path or a backslash"
-    if ".." in name.split("/"):
-        return "points outside the archive"
-    if "\0" in name or not name.isprintable():
-        return "has an unprintable name"
-    if stat.S_ISLNK(entry.external_attr >> 16):
-        return "is a symbolic link"
-    if entry.flag_bits & 0x1:
-        return "is encrypted"
-    if entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        return "is packed by a method other than deflate"
-    return None

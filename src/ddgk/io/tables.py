@@ -10,17 +10,16 @@ import csv
 import io
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import DatasetError, GraphError, MissingExtraError, shown
 from ddgk.graphs import Graph, from_matrix, from_rdkit, from_smiles
-from ddgk.graphs.edges import build_graph, number_nodes
-from ddgk.io.reading import Options, decode
+from ddgk.graphs.edges import build_graph, number_ends
+from ddgk.io.reading import REAL, Options, decode
 
 # Names of the two columns of an edge list, in any place of a header.
 ENDS = (
@@ -32,31 +31,31 @@ ENDS = (
     ("tail", "head"),
 )
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # digits of other alphabets would join different names
-REAL = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]{1,3})?|[nN][aA][nN]")
+BEHIND = re.compile(r"(.*?)\{(|'.*)\}")
 MAX_ROWS = 20_000_000
+INDEX = "__index_level_0__"  # what pandas calls the names of rows in a Parquet file
 
+Row = TypeVar("Row")
 Line = tuple[int, list[str]]  # the number of a line in the file, and its fields
 
 
 def read_edges(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
     r"""Edge list: `u v` or `u v weight` per line; a line with one name is a node.
 
-    Fields are separated by white space or commas, and what follows a `#` is a comment. Names become
-    integers when all of them are written as such.
+    Fields are separated by white space or commas, and what follows a `#` is a comment; of the
+    dictionaries that networkx writes behind edges the weight is read. Names become integers when
+    all of them are written as such.
 
     >>> read_edges(b"# a comment\na b .5\nb c 2\nd\n", "toy.edges", "toy", Options())
     [Graph(n_nodes=4, n_edges=2, name='toy', weighted)]
     """
-    lines = _split_lines(decode(data, where), comments=True)
-    columns = _known_ends(lines[0][1], options, where) if lines else None
-    if columns is not None:
-        return [_edges_by_name(lines, columns, where, name, options)]
-    return [_edges_by_place(lines, where, name, options)]
+    lines = _split_lines(decode(data, where), where, options)
+    return [_edge_list(lines, _known_ends(lines, options, where), where, name, options)]
 
 
 def read_txt(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
     """Text: an edge list as in .edges files, or a table as in .csv files, by white space."""
-    return _read_table(_split_lines(decode(data, where), comments=True), where, name, options)
+    return _read_table(_split_lines(decode(data, where), where, options), where, name, options)
 
 
 def read_csv(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -85,7 +84,7 @@ def read_tsv(data: bytes, where: str, name: str, options: Options) -> list[Graph
 
 
 def read_parquet(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    """Parquet: an edge list with named columns, or a table with a column of SMILES."""
+    """Parquet: a table as in .csv files."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -97,17 +96,16 @@ def read_parquet(data: bytes, where: str, name: str, options: Options) -> list[G
         file = parquet.ParquetFile(io.BytesIO(data))
         n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
         if not 0 <= n_rows * n_columns <= MAX_ROWS:
-            raise DatasetError(f"{where}: {n_rows} rows of {n_columns} columns are too many")
+            raise ValueError(f"{n_rows} rows of {n_columns} columns are too many")
         table = file.read()
         columns = [
-            ["" if x is None else str(x) for x in column.to_pylist()] for column in table.columns
+            [name, *("" if x is None else str(x) for x in table[name].to_pylist())]
+            for name in sorted(table.column_names, key=INDEX.__ne__)
         ]
-    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
-        if isinstance(error, DatasetError):
-            raise
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
         raise DatasetError(f"{where}: not a Parquet file ({shown(str(error), 100)})") from error
-    rows = [(i, list(row)) for i, row in enumerate(zip(*columns, strict=True), start=1)]
-    return _read_table([(0, table.column_names), *rows], where, name, options)
+    lines = [(i, list(row)) for i, row in enumerate(zip(*columns, strict=True))]
+    return _read_table(lines, where, name, options)
 
 
 def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Graph]:  # noqa: ARG001
@@ -118,7 +116,7 @@ def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Gr
         if not smiles or smiles.startswith("#") or (not rows and smiles.casefold() == "smiles"):
             continue
         rows.append((number, smiles, label.strip()))
-    return molecules(rows, where, options)
+    return _molecules(rows, where, options)
 
 
 def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -130,48 +128,48 @@ def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph
             f"{where}: molecules need RDKit; pip install 'ddgk[chem]'"
         ) from error
 
-    graphs = []
-    skip = options.policies.invalid_smiles == "skip"
-    with rdBase.BlockLogs():
-        # One record at a time: a damaged one must not take the next with it.
-        records = decode(data, where).replace("\r\n", "\n").split("$$$$\n")
-        for position, record in enumerate(records):
-            if not record.strip():
-                continue
-            supplier = Chem.ForwardSDMolSupplier(io.BytesIO(record.encode() + b"$$$$\n"))
-            molecule = next(iter(supplier), None)
-            if molecule is None:
-                problem = f"{where}, record {position + 1}: not a molecule that RDKit can read"
-                if not skip:
-                    raise DatasetError(
-                        problem,
-                        advice="correct it",
-                        policy="invalid_smiles",
-                        choices=("skip",),
-                    )
-                options.skipped.append(problem)
-                continue
-            own = molecule.GetProp("_Name") if molecule.HasProp("_Name") else ""
-            label = shown(own.strip()) or f"{name}-{position}"
-            graphs.append(from_rdkit(molecule, name=label, policies=options.policies))
-    if not graphs:
-        raise DatasetError(f"{where}: no molecule in it")
-    return graphs
-
-
-def molecules(rows: Iterable[tuple[int, str, str]], where: str, options: Options) -> list[Graph]:
-    """Convert rows of (line, SMILES, name or ""); without a name, the SMILES is the name.
-
-    Invalid SMILES follow the policy.
-    """
-    graphs = []
-    for line, smiles, label in rows:
-        try:
-            graphs.append(
-                from_smiles(smiles, name=shown(label or smiles), policies=options.policies)
+    def make(row: tuple[int, str]) -> Graph:
+        position, record = row
+        supplier = Chem.ForwardSDMolSupplier(io.BytesIO(record.encode() + b"$$$$\n"))
+        molecule = next(iter(supplier), None)
+        if molecule is None:
+            raise GraphError(
+                f"{name}: not a molecule that RDKit can read",
+                advice="correct it",
+                policy="invalid_smiles",
+                choices=("skip",),
             )
+        own = molecule.GetProp("_Name") if molecule.HasProp("_Name") else ""
+        label = shown(own.strip()) or f"{name}-{position}"
+        return from_rdkit(molecule, name=label, policies=options.policies)
+
+    # One record at a time: a damaged one must not take the next with it.
+    records = decode(data, where).replace("\r\n", "\n").split("$$$$\n")
+    rows = [(f"record {i + 1}", (i, text)) for i, text in enumerate(records) if text.strip()]
+    with rdBase.BlockLogs():
+        return _valid(rows, make, where, options)
+
+
+def _molecules(rows: Iterable[tuple[int, str, str]], where: str, options: Options) -> list[Graph]:
+    """Convert rows of (line, SMILES, name or ""); without a name, the SMILES is the name."""
+
+    def make(row: tuple[int, str, str]) -> Graph:
+        _, smiles, label = row
+        return from_smiles(smiles, name=shown(label or smiles), policies=options.policies)
+
+    return _valid([(f"line {row[0]}", row) for row in rows], make, where, options)
+
+
+def _valid(
+    rows: Iterable[tuple[str, Row]], make: Callable[[Row], Graph], where: str, options: Options
+) -> list[Graph]:
+    """Make graphs of rows, each with its place; invalid molecules follow the policy."""
+    graphs = []
+    for place, row in rows:
+        try:
+            graphs.append(make(row))
         except GraphError as error:
-            problem = f"{where}, line {line}: " + error.problem.partition(": ")[2]
+            problem = f"{where}, {place}: " + error.problem.partition(": ")[2]
             if error.policy != "invalid_smiles" or options.policies.invalid_smiles != "skip":
                 raise error.of_file(problem) from error
             options.skipped.append(problem)
@@ -184,30 +182,41 @@ def _read_table(lines: list[Line], where: str, name: str, options: Options) -> l
     """Decide what a table is, and read it."""
     if not lines:
         raise DatasetError(f"{where}: it is empty")
-    header = lines[0][1]
-    smiles = _smiles_column(header, options, where)
+    header, rows = lines[0][1], [fields for _, fields in lines]
+    smiles = None
+    if options.smiles is not None:
+        smiles = _column(header, options.smiles, where)
+    elif not (options.edges or options.arcs):
+        smiles = _find(header, "smiles")
     if smiles is not None:
         return _read_smiles_column(lines, smiles, where, options)
-    columns = _known_ends(header, options, where)
-    if columns is not None:
-        return [_edges_by_name(lines, columns, where, name, options)]
-    found = _as_matrix([fields for _, fields in lines])
+    ends = _known_ends(lines, options, where)
+    found = None if ends else _as_matrix(rows)
     if found is not None:
         names, matrix = found
         return [from_matrix(matrix, node_names=names, name=name, policies=options.policies)]
-    if not _looks_like_edges([fields for _, fields in lines]):
+    if ends is None and not _looks_like_edges(rows):
         _refuse(lines, where)
-    return [_edges_by_place(lines, where, name, options)]
+    return [_edge_list(lines, ends, where, name, options)]
 
 
-def _split_lines(text: str, *, comments: bool) -> list[Line]:
-    lines = []
+def _split_lines(text: str, where: str, options: Options) -> list[Line]:
+    """Split at commas or white space; networkx writes a dictionary behind each edge."""
+    lines, partly = [], False
+    key = re.escape(str(options.edge_weights))
     for number, line in enumerate(text.splitlines(), start=1):
-        content = line.partition("#")[0] if comments else line
-        if content.strip():
-            by_comma = "," in content
-            fields = content.split(",") if by_comma else content.split()
-            lines.append((number, [field.strip() for field in fields]))
+        content, behind = line.partition("#")[0].strip(), ""
+        if content.endswith("}") and (found := BEHIND.fullmatch(content)):
+            content, behind = found[1].rstrip(", \t"), found[2]
+        if not content:
+            continue
+        fields = content.split(",") if "," in content else content.split()
+        weight = re.search(rf"'{key}': ([^,}}]*)", behind)
+        partly = partly or behind.count(":") > (weight is not None)
+        fields += [weight[1]] if weight else []
+        lines.append((number, [field.strip() for field in fields]))
+    if partly:
+        options.notes.append(f"{where}: of what stands in braces only the weight is read")
     return lines
 
 
@@ -224,30 +233,37 @@ def _csv_lines(text: str, mark: str, where: str) -> list[Line]:
         raise DatasetError(f"{where}, line {reader.line_num}: not CSV ({error})") from error
 
 
-def _smiles_column(header: list[str], options: Options, where: str) -> int | None:
-    if options.smiles is not None:
-        return _column(header, options.smiles, where)
-    folded = [field.casefold() for field in header]
-    return (
-        folded.index("smiles")
-        if "smiles" in folded and not (options.edges or options.arcs)
-        else None
-    )
+def _known_ends(lines: list[Line], options: Options, where: str) -> tuple[int, int] | None:
+    """Return the places of the two columns of an edge list, if the header or the user names them.
 
-
-def _known_ends(header: list[str], options: Options, where: str) -> tuple[int, int] | None:
-    """Return the places of the two columns of an edge list, if the header names them."""
+    Numbers name the columns of a table without header, which gets one here.
+    """
     named = options.edges if options.arcs is None else options.arcs
+    header = lines[0][1] if lines else []
     if named is not None:
         ends = [part.strip() for part in named.split(",")]
         if len(ends) != 2:
             raise DatasetError(f"edges must name two columns, such as FROM,TO, not {named!r}")
+        if all(WHOLE.fullmatch(end) for end in ends):
+            header = _numbered(max(len(fields) for _, fields in lines), options)
+            lines.insert(0, (0, header))
         return _column(header, ends[0], where), _column(header, ends[1], where)
+    found = ((_find(header, u), _find(header, v)) for u, v in ENDS)
+    return next(((u, v) for u, v in found if u is not None and v is not None), None)
+
+
+def _numbered(width: int, options: Options) -> list[str]:
+    """Return a header of numbers, in which the third of three columns is the weight."""
+    weight = "3" if options.edge_weights is None else options.edge_weights
+    return ["1", "2", weight] if width == 3 else [str(i + 1) for i in range(width)]
+
+
+def _find(header: list[str], wanted: str | None) -> int | None:
+    """Return the place of a column, in any case of its letters."""
     folded = [field.casefold() for field in header]
-    for u, v in ENDS:
-        if u in folded and v in folded:
-            return folded.index(u), folded.index(v)
-    return None
+    if wanted is None or wanted.casefold() not in folded:
+        return None
+    return header.index(wanted) if wanted in header else folded.index(wanted.casefold())
 
 
 def _column(header: list[str], wanted: str, where: str) -> int:
@@ -262,8 +278,7 @@ def _column(header: list[str], wanted: str, where: str) -> int:
 def _read_smiles_column(
     lines: list[Line], column: int, where: str, options: Options
 ) -> list[Graph]:
-    header = [field.casefold() for field in lines[0][1]]
-    named = header.index("name") if "name" in header else None
+    named = _find(lines[0][1], "name")
     rows = []
     for number, fields in lines[1:]:
         if len(fields) <= column:
@@ -271,86 +286,62 @@ def _read_smiles_column(
         label = fields[named] if named is not None and named < len(fields) else ""
         rows.append((number, fields[column], label))
     _note_rest(lines[0][1], {column, named}, where, options)
-    return molecules(rows, where, options)
+    return _molecules(rows, where, options)
 
 
-@dataclass
-class _EdgeList:
-    """What the lines of an edge list say: texts, not yet numbers of nodes."""
-
-    alone: list[str] = field(default_factory=list)
-    ends: list[str] = field(default_factory=list)
-    weights: list[float] | None = None
-    labels: list[str] | None = None
-
-    def graph(self, name: str, options: Options, *, directed: bool = False) -> Graph:
-        names = _as_integers([*self.alone, *self.ends])
-        ends = names[len(self.alone) :]
-        numbers = number_nodes(names[: len(self.alone)], ends)
-        places = np.fromiter(map(numbers.__getitem__, ends), np.int64, len(ends))
+def _edge_list(
+    lines: list[Line], ends: tuple[int, int] | None, where: str, name: str, options: Options
+) -> Graph:
+    """Read an edge list by the names of its columns; without: two names, and perhaps a weight."""
+    strict, first = ends is None, 1
+    if ends is None:
+        ends = (0, 1)
+        first, width = next(((i, len(fields)) for i, fields in lines if len(fields) > 1), (1, 2))
+        lines = [(0, _numbered(min(width, 3), options)), *lines]
+    header = lines[0][1]
+    weight, label = _find(header, options.edge_weights), _find(header, options.edge_labels)
+    alone: list[str] = []
+    names: list[str] = []
+    rows: list[Line] = []
+    for number, fields in lines[1:]:
+        filled = [text for text in fields if text]
+        if len(fields) == 1 or (len(filled) == 1 and fields[ends[0]] and not strict):
+            alone += filled
+            continue
+        if len(fields) != len(header) or not (fields[ends[0]] and fields[ends[1]]):
+            fit = f"does not fit the header {_joined(header)}"
+            if strict:
+                fit = "is not two names" + (" and a weight" if len(header) == 3 else "")
+                fit += "" if number == first else f", as in line {first}"
+            raise DatasetError(f"{where}, line {number}: {_joined(fields)} {fit}")
+        names += (fields[ends[0]], fields[ends[1]])
+        rows.append((number, fields))
+    if rows and not strict:
+        _note_rest(header, {*ends, weight, label}, where, options)
+    weights, labels = None, None
+    if weight is not None:
+        weights = [_weight(fields[weight], f"{where}, line {number}") for number, fields in rows]
+    if label is not None and any(fields[label] for _, fields in rows):
+        labels = _as_integers([fields[label] for _, fields in rows])
+    every = _as_integers([*alone, *names])
+    node_names, pairs = number_ends(every[len(alone) :], every[: len(alone)])
+    called = (header[ends[0]].casefold(), header[ends[1]].casefold())
+    directed = options.arcs is not None or (options.edges is None and called == ("tail", "head"))
+    try:
         return build_graph(
-            len(numbers),
-            places.reshape(-1, 2),
-            edge_labels=None if self.labels is None else _as_integers(self.labels),
-            edge_weights=self.weights,
+            len(node_names),
+            pairs,
+            edge_labels=labels,
+            edge_weights=weights,
             listing="directed" if directed else "once",
             policies=options.policies,
             name=name,
-            node_names=list(numbers),
+            node_names=node_names,
         )
-
-
-def _edges_by_name(
-    lines: list[Line], ends: tuple[int, int], where: str, name: str, options: Options
-) -> Graph:
-    """Read an edge list by the names of its columns: ends, weight and label."""
-    header = lines[0][1]
-    weight = header.index(options.edge_weights) if options.edge_weights in header else None
-    label = header.index(options.edge_labels) if options.edge_labels in header else None
-    _note_rest(header, {*ends, weight, label}, where, options)
-    found, rows = _EdgeList(), []
-    for number, fields in lines[1:]:
-        filled = [text for text in fields if text]
-        if len(filled) == 1 and (len(fields) == 1 or fields[ends[0]]):
-            found.alone += filled
-            continue
-        if len(fields) != len(header) or not (fields[ends[0]] and fields[ends[1]]):
-            raise DatasetError(
-                f"{where}, line {number}: {_joined(fields)} does not fit the header "
-                f"{_joined(header)}"
-            )
-        found.ends += (fields[ends[0]], fields[ends[1]])
-        rows.append((number, fields))
-    if weight is not None:
-        found.weights = [_weight(row[weight], f"{where}, line {number}") for number, row in rows]
-    if label is not None:
-        found.labels = [row[label] for _, row in rows]
-    called = tuple(header[end].casefold() for end in ends)
-    usual = options.edges is None and called == ("tail", "head")
-    return found.graph(name, options, directed=options.arcs is not None or usual)
-
-
-def _edges_by_place(lines: list[Line], where: str, name: str, options: Options) -> Graph:
-    """Read an edge list without header: two names, and perhaps a weight."""
-    found, weights = _EdgeList(), []
-    first, width = 0, 0
-    for number, fields in lines:
-        at = f"{where}, line {number}"
-        if len(fields) > 3 or "" in fields:
-            raise DatasetError(f"{at}: {_joined(fields)} is not two names and perhaps a weight")
-        if len(fields) == 1:
-            found.alone += fields
-            continue
-        first, width = (first, width) if width else (number, len(fields))
-        if len(fields) != width:
-            has, other = ("no weight", "one") if width == 3 else ("a weight", "none")
-            raise DatasetError(f"{at}: {_joined(fields)} has {has}, but line {first} has {other}")
-        found.ends += fields[:2]
-        if width == 3:
-            weights.append(_weight(fields[2], at))
-    if width == 3 and options.edge_weights is not None:
-        found.weights = weights
-    return found.graph(name, options)
+    except GraphError as error:
+        if error.policy == "parallel_edges" and len(np.unique(pairs, axis=0)) == len(pairs):
+            error.advice += ", or call the columns of a directed list tail and head"
+        raise
 
 
 def _looks_like_edges(rows: list[list[str]]) -> bool:
@@ -407,9 +398,9 @@ def _as_matrix(rows: list[list[str]]) -> tuple[list[str] | None, NDArray[np.floa
 
 def _is_plain(matrix: NDArray[np.float64]) -> bool:
     """Tell whether a small matrix is symmetric with zeros, or of 3 x 3 ones, on its diagonal."""
-    diagonal = set(matrix.diagonal().tolist())
-    allowed = ({0.0}, {1.0}) if len(matrix) == 3 else ({0.0},)
-    return diagonal in allowed and np.array_equal(matrix, matrix.T)
+    allowed = (0.0, 1.0) if len(matrix) == 3 else (0.0,)
+    plain = any(np.allclose(matrix.diagonal(), value, rtol=0) for value in allowed)
+    return plain and np.allclose(matrix, matrix.T, rtol=0)
 
 
 def _numbers(rows: Iterable[list[str]], width: int) -> NDArray[np.float64] | None:
@@ -441,7 +432,7 @@ def _joined(fields: list[str]) -> str:
 
 
 def _note_rest(header: list[str], read: set[int | None], where: str, options: Options) -> None:
-    rest = [field for i, field in enumerate(header) if i not in read]
+    rest = [field for i, field in enumerate(header) if field and i not in read]
     if rest:
         options.notes.append(f"{where}: columns not read: {shown(', '.join(rest))}")
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path, PurePosixPath
-from typing import NoReturn
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,6 @@ from ddgk.errors import DatasetError, GraphError, shown
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.edges import (
     EdgeRows,
-    Speaker,
     merged_rows,
     with_chosen_directions,
     with_chosen_loops,
@@ -35,7 +33,6 @@ from ddgk.io.dataset import Dataset, ReadReport
 from ddgk.io.reading import MAX_BYTES, ByteBudget, read_archive
 
 Integers = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 NEEDED = ("A", "graph_indicator")
 OPTIONAL = ("graph_labels", "node_labels", "edge_labels", "node_attributes", "edge_attributes")
@@ -89,19 +86,11 @@ def read_tu(
     >>> graphs
     [Graph(n_nodes=2, n_edges=1, name='toy-0'), Graph(n_nodes=3, n_edges=1, name='toy-1')]
     """
-    policies = chosen_policies(policies)
-    path = Path(path)
-    # os.path answers False where pathlib raises, for names too long for the system.
-    if os.path.isdir(path):
-        stem, texts = _texts_of_folder(path, max_bytes)
-    elif os.path.isfile(path):
-        stem, texts = _texts_of_archive(path, max_bytes)
-    else:
-        raise DatasetError(f"{shown(str(path))}: there is no such folder or zip archive")
+    stem, texts = _read_texts(Path(path), max_bytes)
     for needed in NEEDED:
         if needed not in texts:
             raise DatasetError(f"{path}: {shown(stem)}_{needed}.txt is missing")
-    return parse(texts, name or stem, policies)
+    return parse(texts, name or stem, chosen_policies(policies))
 
 
 def is_tu_folder(path: Path) -> bool:
@@ -109,80 +98,69 @@ def is_tu_folder(path: Path) -> bool:
     return any(path.glob("*_A.txt"))
 
 
-def _texts_of_folder(path: Path, max_bytes: int) -> tuple[str, dict[str, Text]]:
-    stem = _only_stem([file.name for file in path.glob("*_A.txt")], path)
-    allowed = ByteBudget(max_bytes)
-    texts = {}
-    for kind in KINDS:
-        file = path / f"{stem}_{kind}.txt"
-        if file.exists():
-            texts[kind] = Text(allowed.read_file(file), str(file))
-    return stem, texts
-
-
-def _texts_of_archive(path: Path, max_bytes: int) -> tuple[str, dict[str, Text]]:
-    endings = {f"_{kind}.txt": kind for kind in KINDS}
-
-    def is_wanted(member: str) -> bool:
-        # Some systems pack a shadow file "._x" with each x.
-        shadow = PurePosixPath(member).name.startswith("._")
-        return not shadow and member.endswith(tuple(endings))
-
-    with path.open("rb") as stream:
-        members = read_archive(stream, str(path), is_wanted, max_bytes)
-    stem = _only_stem([member for member in members if member.endswith("_A.txt")], path)
-    texts = {
-        kind: Text(members[stem + ending], f"{path}: {shown(stem)}{ending}")
-        for ending, kind in endings.items()
-        if stem + ending in members
-    }
-    return PurePosixPath(stem).name, texts
-
-
-def _only_stem(candidates: list[str], path: Path) -> str:
-    if len(candidates) != 1:
-        found = shown(", ".join(sorted(candidates)[:3])) or "none"
-        raise DatasetError(f"{path}: needs exactly one file named DS_A.txt, found {found}")
-    return candidates[0].removesuffix("_A.txt")
-
-
-@dataclass(frozen=True)
-class Text:
+class Text(NamedTuple):
     """The bytes of one file, and what messages call it."""
 
     data: bytes
     where: str
 
 
-@dataclass(frozen=True)
-class _Nodes:
-    """Nodes sorted by graph. order: their ids. starts: where each graph begins, and the end."""
+def _read_texts(path: Path, max_bytes: int) -> tuple[str, dict[str, Text]]:
+    """Return the name of the set in a folder or an archive, and its files by kind."""
+    # os.path answers False where pathlib raises, for names too long for the system.
+    is_folder = os.path.isdir(path)
+    members: dict[str, bytes] = {}
+    if is_folder:
+        candidates = [file.name for file in path.glob("*_A.txt")]
+    elif os.path.isfile(path):
+        with path.open("rb") as stream:
+            members = read_archive(stream, str(path), _is_wanted, max_bytes)
+        candidates = [member for member in members if member.endswith("_A.txt")]
+    else:
+        raise DatasetError(f"{shown(str(path))}: there is no such folder or zip archive")
+    if len(candidates) != 1:
+        found = shown(", ".join(sorted(candidates)[:3])) or "none"
+        raise DatasetError(f"{path}: needs exactly one file named DS_A.txt, found {found}")
+    stem = candidates[0].removesuffix("_A.txt")
+    allowed = ByteBudget(max_bytes)
+    texts = {}
+    for kind in KINDS:
+        file = f"{stem}_{kind}.txt"
+        if file in members:
+            texts[kind] = Text(members[file], f"{path}: {shown(file)}")
+        elif is_folder and (path / file).exists():
+            texts[kind] = Text(allowed.read_file(path / file), str(path / file))
+    return PurePosixPath(stem).name, texts
 
-    order: Integers
-    starts: Integers
+
+def _is_wanted(member: str) -> bool:
+    # Some systems pack a shadow file "._x" with each x.
+    shadow = PurePosixPath(member).name.startswith("._")
+    return not shadow and member.endswith(tuple(f"_{kind}.txt" for kind in KINDS))
 
 
 def parse(texts: Mapping[str, Text], name: str, policies: Policies) -> Dataset:
     """Make graphs of the texts of a set, by kind: "A", "graph_indicator", ..."""
-    indicator = texts["graph_indicator"]
-    owner = read_integers(indicator.data, indicator.where, 1)[:, 0] - 1
+    where = texts["graph_indicator"].where
+    owner = read_integers(*texts["graph_indicator"], 1)[:, 0] - 1
     classes = None
     if "graph_labels" in texts:
-        labels = texts["graph_labels"]
-        classes = read_integers(labels.data, labels.where, 1)[:, 0]
-    sizes = _graph_sizes(owner, classes, indicator.where, policies)
+        classes = read_integers(*texts["graph_labels"], 1)[:, 0]
+    sizes = _graph_sizes(owner, classes, where, policies)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    nodes = _Nodes(np.argsort(owner, kind="stable"), starts)
-    rows, alphabet, directed = _read_edges(texts, owner, nodes, policies)
+    order = np.argsort(owner, kind="stable")  # the nodes, sorted by graph
+    rows, alphabet, directed = _read_edges(texts, owner, order, policies)
 
-    node_labels = _read_labels(texts, "node_labels", len(owner), indicator.where)
-    on_nodes = None if node_labels is None else _as_labels(node_labels[nodes.order])
-    values = _read_attributes(texts, "node_attributes", len(owner), indicator.where, policies)
-    values = None if values is None else frozen(values[nodes.order])
-    on_edges = None if rows.codes is None else [alphabet[code] for code in rows.codes.tolist()]
+    node_labels = _read_column(texts, "node_labels", len(owner), where, policies)
+    on_nodes = None if node_labels is None else _as_labels(node_labels[order])
+    values = _read_column(texts, "node_attributes", len(owner), where, policies)
+    values = None if values is None else frozen(values[order])
+    codes = rows.columns.get("label")
+    on_edges = None if codes is None else [alphabet[code] for code in codes.tolist()]
+    edge_values = rows.columns.get("attribute")
+    edge_values = None if edge_values is None else frozen(edge_values)
     bounds = np.searchsorted(rows.pairs[:, 0], starts)
     pairs = frozen(rows.pairs - np.repeat(starts[:-1], np.diff(bounds))[:, None])
-    edge_values = None if rows.attributes is None else frozen(rows.attributes)
 
     graphs, skipped = [], []
     for i in range(len(sizes)):
@@ -205,7 +183,7 @@ def parse(texts: Mapping[str, Text], name: str, policies: Policies) -> Dataset:
     if skipped and classes is not None:
         classes = np.delete(classes, skipped)
     if not graphs:
-        raise DatasetError(f"{indicator.where}: no graph of the set has a node")
+        raise DatasetError(f"{where}: no graph of the set has a node")
     report = ReadReport(tuple(f"{name}-{i}: it has no nodes" for i in skipped))
     return Dataset(graphs, classes, name, report)
 
@@ -240,22 +218,24 @@ def _graph_sizes(
 
 
 def _read_edges(
-    texts: Mapping[str, Text], owner: Integers, nodes: _Nodes, policies: Policies
+    texts: Mapping[str, Text], owner: Integers, order: Integers, policies: Policies
 ) -> tuple[EdgeRows, list[Hashable], bool]:
     """Return all edges in ascending order of sorted nodes, their alphabet, and if directed."""
     where = texts["A"].where
-    edges = read_integers(texts["A"].data, where, 2) - 1
+    edges = read_integers(*texts["A"], 2) - 1
     _check_edges(edges, owner, where)
-    labels = _read_labels(texts, "edge_labels", len(edges), where)
-    values = _read_attributes(texts, "edge_attributes", len(edges), where, policies)
+    columns = {}
     alphabet: list[Hashable] = []
-    codes = None
+    labels = _read_column(texts, "edge_labels", len(edges), where, policies)
     if labels is not None:
         known, codes = np.unique(labels, axis=0, return_inverse=True)
-        alphabet, codes = _as_labels(known), codes.reshape(-1)
+        alphabet, columns["label"] = _as_labels(known), codes.reshape(-1)
+    values = _read_column(texts, "edge_attributes", len(edges), where, policies)
+    if values is not None:
+        columns["attribute"] = values
     place = np.empty(len(owner), dtype=np.int64)
-    place[nodes.order] = np.arange(len(owner))
-    rows = EdgeRows(Speaker(where, nodes.order + 1), place[edges], codes, None, values)
+    place[order] = np.arange(len(owner))
+    rows = EdgeRows(where, order + 1, place[edges], columns)
     try:
         rows = with_chosen_loops(rows, policies)
         rows = rows.take(np.argsort(rows.keys(), kind="stable"))
@@ -287,44 +267,27 @@ def _check_edges(edges: Integers, owner: Integers, where: str) -> None:
         )
 
 
-def _read_labels(
-    texts: Mapping[str, Text], kind: str, count: int, reference: str
-) -> Integers | None:
-    """Return label codes, (count, n_columns), or None without that file."""
-    if kind not in texts:
-        return None
-    labels = read_integers(texts[kind].data, texts[kind].where)
-    _check_lines(len(labels), count, texts[kind].where, reference)
-    return labels
-
-
-def _read_attributes(
+def _read_column(
     texts: Mapping[str, Text], kind: str, count: int, reference: str, policies: Policies
-) -> Reals | None:
-    """Return attributes, (count, n_columns), or None without that file."""
+) -> NDArray[Any] | None:
+    """Return labels or attributes, (count, n_columns), or None without that file."""
     if kind not in texts:
         return None
     where = texts[kind].where
-    values = read_reals(texts[kind].data, where)
-    _check_lines(len(values), count, where, reference)
-    unknown = np.isnan(values)
-    if unknown.any():
-        if policies.missing == "error":
-            line, column = np.argwhere(unknown)[0].tolist()
-            raise DatasetError(
-                f"{where}, line {line + 1}: the attribute in column {column + 1} is missing (NaN)",
-                policy="missing",
-                choices=("mask",),
-            )
-        values[unknown] = np.nan
-    return values + 0.0 if values.shape[1] else None
-
-
-def _check_lines(found: int, count: int, where: str, reference: str) -> None:
-    if found != count:
+    values = (read_integers if kind.endswith("labels") else read_reals)(*texts[kind])
+    if len(values) != count:
         raise DatasetError(
-            f"{where}: {found} lines, but {reference} has {count}; it needs one for each"
+            f"{where}: {len(values)} lines, but {reference} has {count}; it needs one for each"
         )
+    unknown = np.isnan(values)
+    if policies.missing == "error" and unknown.any():
+        line, column = np.argwhere(unknown)[0].tolist()
+        raise DatasetError(
+            f"{where}, line {line + 1}: the attribute in column {column + 1} is missing (NaN)",
+            policy="missing",
+            choices=("mask",),
+        )
+    return values
 
 
 def _as_labels(codes: Integers) -> list[Hashable]:
@@ -363,7 +326,8 @@ def read_reals(data: bytes, where: str) -> NDArray[np.float64]:
     infinite = np.isinf(values).any(axis=1)
     if infinite.any():
         raise DatasetError(f"{where}, line {np.argmax(infinite) + 1}: a number is too large")
-    return values
+    values[np.isnan(values)] = np.nan  # one bit pattern for all, for the digest
+    return values + 0.0  # nor is there a negative zero
 
 
 def _checked(
@@ -378,12 +342,8 @@ def _checked(
     match = re.match(rb"(?:" + line + rb")*+", data)
     good = 0 if match is None else match.end()
     if good != len(data):
-        _refuse_line(data, good, where, n_columns, what)
+        wrong = data[good : data.index(b"\n", good)][:60].decode("ascii", "replace").strip()
+        needed = f"a {what}" if n_columns == 1 else f"{n_columns} {what}s separated by commas"
+        number_of_line = data.count(b"\n", 0, good) + 1
+        raise DatasetError(f"{where}, line {number_of_line}: {wrong!r} is not {needed}")
     return data.replace(b",", b" "), n_columns
-
-
-def _refuse_line(data: bytes, start: int, where: str, n_columns: int, what: str) -> NoReturn:
-    number = data.count(b"\n", 0, start) + 1
-    line = data[start : data.index(b"\n", start)][:60].decode("ascii", "replace").strip()
-    needed = f"a {what}" if n_columns == 1 else f"{n_columns} {what}s separated by commas"
-    raise DatasetError(f"{where}, line {number}: {line!r} is not {needed}")

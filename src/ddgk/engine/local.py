@@ -45,7 +45,8 @@ N_STRUCTURE = len(STRUCTURE_TERMS)
 LABELS, REALS = 0, 1  # kinds of attributes: cross-entropy, squared error
 _FAST: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz", "arcp"}}
 _KEPT: dict[str, Any] = {**_FAST, "_nrt": False}
-_inner: Any = numba.njit(**INNER, **_KEPT)
+# Inlined without exception: fast-math may round a function that stays one differently in the
+# process that compiles it and in those that load the kernel from disk.
 _inlined: Any = numba.njit(**INNER, **_KEPT, forceinline=True)
 _OUT, _IN = np.uint64(0x243F6A8885A308D3), np.uint64(0x13198A2E03707344)
 
@@ -406,7 +407,7 @@ def _forward(
                 Z[r, m] += x[k] * output[k, m]
 
 
-@_inner
+@_inlined
 def _dot(a: Any, b: Any) -> Any:
     total = np.float32(0.0)
     for k in range(len(a)):
@@ -414,7 +415,7 @@ def _dot(a: Any, b: Any) -> Any:
     return total
 
 
-@_inner
+@_inlined
 def _cross_entropy(wanted: Any, mass: Any, total: Any, smoothing: Any, slopes: Any) -> Any:
     """CE(wanted, (1 - e) mass / total + e / k); slopes: its derivative by mass / total."""
     k = len(wanted)
@@ -433,7 +434,7 @@ def _cross_entropy(wanted: Any, mass: Any, total: Any, smoothing: Any, slopes: A
     return loss
 
 
-@_inner
+@_inlined
 def _squared_error(wanted: Any, mass: Any, total: Any, slopes: Any) -> Any:
     """Mean over observed columns of (mass / total - wanted)^2; slopes as in `_cross_entropy`."""
     n_observed = 0
@@ -449,7 +450,7 @@ def _squared_error(wanted: Any, mass: Any, total: Any, slopes: Any) -> Any:
     return loss
 
 
-@_inner
+@_inlined
 def _attribute_terms(
     place: int,
     own: Any,

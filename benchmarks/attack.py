@@ -135,7 +135,7 @@ def forgeries(path: Path, folder: Path) -> Iterator[tuple[str, Operation]]:
     run = open_run(folder)
     contexts = {"model": "", "rows": ""}
     if kind == "rows":
-        contexts["rows"] = run._context("rows", int(path.stem))
+        contexts["rows"] = run._context(int(path.stem))
     arrays, content = unpack(kind, path.read_bytes(), contexts.get(kind, f"{key} {name}"))
     for array_name, array in arrays.items():
         changed = {

@@ -29,7 +29,7 @@ LAYERS = [
         "plain",
         "store",
     ],
-    ["attributes", "embedding", "features", "index_file", "traits"],
+    ["attributes", "embedding", "features", "traits"],
     ["config"],
     ["plots", "targets", "transformer"],
     ["encoder"],

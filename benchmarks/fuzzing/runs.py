@@ -105,7 +105,7 @@ def _forge_manifest(rng: Random, data: bytes) -> bytes:
 
 def _forge_arrays(rng: Random, data: bytes, name: str, run: Any) -> bytes:
     kind = name.partition("/")[0]
-    context = run._context("rows", 0) if kind == "rows" else f"{run.manifest.key} {name}"
+    context = run._context(0) if kind == "rows" else f"{run.manifest.key} {name}"
     found, content = unpack(kind, data, context)
     arrays = {key: array.copy() for key, array in found.items()}
     change_array(rng, arrays)

@@ -36,7 +36,7 @@ def test_a_run_has_the_bits_of_an_embedding_in_memory(example, embedder, tmp_pat
     np.testing.assert_array_equal(run.rows(), example.expected)
     run = open_run(tmp_path / "run")
     assert (run.n_graphs, run.n_tiles, run.finished, run.progress) == (42, 5, set(range(5)), 1.0)
-    assert run.counts.tolist() == [8] * 5  # two graphs were given twice
+    assert run.index.counts.tolist() == [8] * 5  # two graphs were given twice
     assert run.rows().dtype == np.float32
     np.testing.assert_array_equal(run.rows(), example.expected)
     np.testing.assert_array_equal(run.rows(40), example.expected[[3, 5]])
@@ -152,7 +152,7 @@ def test_adding_that_was_cut_off_before_the_manifest_begins_again(example, embed
 def test_graphs_may_come_from_a_generator(example, embedder, tmp_path, monkeypatch):
     monkeypatch.setattr("ddgk.embedding.targets.GRAPHS_AT_ONCE", 10)
     run = embed_into(tmp_path, embedder, (graph for graph in example.graphs))
-    assert (run.n_graphs, len(run.indices)) == (42, 5)
+    assert (run.n_graphs, len(run.manifest.batches)) == (42, 5)
     monkeypatch.setattr("ddgk.store.run.BYTES_AT_ONCE", 1)
     blocks = list(run.blocks())
     assert len(blocks) == 42
@@ -290,7 +290,7 @@ def test_no_files_stay_open(example, embedder, tmp_path):
 
     workers._opened.clear()
     embed_into(tmp_path, embedder, example.graphs)
-    assert files._handles == {}
+    assert dict(files._lock_files) == {}
     with Locks(open_run(tmp_path).folder) as held:
         assert held.take(WHOLE_RUN)
 

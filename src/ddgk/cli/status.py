@@ -74,7 +74,7 @@ def _show(run: Run) -> None:
     table = Table(
         title=shown(run.address), title_justify="left", title_style="bold", show_header=False
     )
-    n_rows, n_done = int(run.counts.sum()), int(run.counts[sorted(finished)].sum())
+    n_rows, n_done = int(run.index.counts.sum()), int(run.index.counts[sorted(finished)].sum())
     whole = len(finished) == run.n_tiles
     table.add_row("finished", "yes" if whole else f"{run.progress:.0%} of the work")
     table.add_row("graphs", f"{run.n_graphs}, {n_rows} of them different, {n_done} finished")

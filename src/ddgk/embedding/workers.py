@@ -42,15 +42,13 @@ OPENED_AT_ONCE = 2  # runs that a worker of a cluster keeps open
 class Report:
     """What became of a tile of a run.
 
-    state: "computed", "stored" (it was there), "busy" (another process has it), or "failed".
-    final: trying again would not help. halting: other tiles would fail likewise.
+    state: "computed", "stored" (it was there), "busy" (another process has it), "failed" (another
+    attempt may succeed), "refused" (none would), or "halted" (other tiles would fail likewise).
     """
 
     tile: int
     state: str
     error: str = ""
-    final: bool = False
-    halting: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,25 +63,25 @@ class Workplace:
     def attempt(self, tile: int) -> Report:
         """Compute a tile and store it, unless it is stored or another process computes it."""
         try:
-            return self._attempt(tile)
-        except TileError as error:  # one of its graphs fails; another attempt may succeed
+            return Report(tile, self._attempt(tile))
+        except TileError as error:  # one of its graphs fails
             return Report(tile, "failed", str(error))
         except DDGKError as error:
-            return Report(tile, "failed", str(error), final=True)
+            return Report(tile, "refused", str(error))
         except OSError as error:
-            halting = error.errno in HALTING
-            return Report(tile, "failed", _spoken(error), final=halting, halting=halting)
+            state = "halted" if error.errno in HALTING else "failed"
+            return Report(tile, state, _spoken(error))
         except Exception as error:
             return Report(tile, "failed", f"{type(error).__name__}: {shown(str(error))}")
 
-    def _attempt(self, tile: int) -> Report:
+    def _attempt(self, tile: int) -> str:
         if self._is_stored(tile):
-            return Report(tile, "stored")
+            return "stored"
         if not self.locks.take(FIRST_TILE + tile):
-            return Report(tile, "busy")
+            return "busy"
         try:
             if self._is_stored(tile):  # meanwhile
-                return Report(tile, "stored")
+                return "stored"
             begun = self.locks.count(tile)
             began = perf_counter()
             graphs, positions = self.run.graphs(tile)
@@ -91,7 +89,7 @@ class Workplace:
             self.run.write_tile(tile, rows)
             line = _line(tile, len(graphs), perf_counter() - began, begun)
             self.run.folder.append(LOG, f"tile-{tile:08d}", line)
-            return Report(tile, "computed")
+            return "computed"
         finally:
             self.locks.give_back(FIRST_TILE + tile)
 
@@ -118,13 +116,7 @@ _guard = threading.Lock()
 def attempt_elsewhere(
     tile: int, *, address: str, token: str, kind: type[Embedder], max_memory: int
 ) -> Report:
-    """Compute a tile in another process, which opens the run and its model by itself.
-
-    Raises
-    ------
-    Exception
-        If another attempt may succeed, so that the cluster repeats it.
-    """
+    """Compute a tile in another process, which opens the run and its model by itself."""
     try:
         with _guard:
             key = (address, token, max_memory)
@@ -134,11 +126,8 @@ def attempt_elsewhere(
                 while len(_opened) > OPENED_AT_ONCE:
                     _opened.popitem(last=False)[1].locks.close()
     except DDGKError as error:
-        return Report(tile, "failed", str(error), final=True)
-    report = place.attempt(tile)
-    if report.state == "failed" and not report.final:
-        raise TileError(report.error)
-    return report
+        return Report(tile, "refused", str(error))
+    return place.attempt(tile)
 
 
 def _open(address: str, token: str, kind: type[Embedder], max_memory: int) -> Workplace:
@@ -217,7 +206,7 @@ def on_dask(client: Any, work: Callable[[int], Report], tiles: Iterable[int]) ->
     numbers = list(tiles)
     came: queue.SimpleQueue[Any] = queue.SimpleQueue()
     try:
-        futures = client.map(work, numbers, pure=False, retries=RETRIES, key="ddgk-tile")
+        futures = client.map(work, numbers, pure=False, key="ddgk-tile")
         known = {future.key: number for future, number in zip(futures, numbers, strict=True)}
         for future in futures:
             future.add_done_callback(came.put)
@@ -294,7 +283,7 @@ def _report(future: Any, number: int) -> Report:
         return report
     error = future.exception()
     said = f"{type(error).__name__}: {shown(str(error))}"
-    return Report(number, "failed", said, final=True)
+    return Report(number, "refused", said)
 
 
 def _address(client: Any) -> str:

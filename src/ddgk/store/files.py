@@ -219,9 +219,6 @@ class Bucket:
             raise RunError(f"{address} is not an address that fsspec knows: {error}") from error
         self.system, self.root = found
 
-    def create(self) -> None:
-        """Do nothing: buckets have no folders."""
-
     def has(self, name: str) -> bool:
         """Return whether an object exists."""
         return bool(self.system.isfile(f"{self.root}/{name}"))
@@ -288,8 +285,24 @@ LOCK = "run.lock"
 WHOLE_RUN, PLANNING, FIRST_TILE = 0, 1, 2
 MOST_COUNTED = 255
 
-# A process loses its locks of a file when it closes any handle of it, so there is one for all.
-_handles: dict[Path, tuple[int, int]] = {}
+
+class _LockFile:
+    """An open lock file. A process loses its locks when it closes any handle, so there is one."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            with naming_odd_files(path):
+                LocalFolder(path.parent).has(path.name)
+                self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError:
+            # A user who may only read the folder can still read what is finished.
+            if not path.exists():
+                raise
+            self.handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self.handle)
+
+
+_lock_files: weakref.WeakValueDictionary[Path, _LockFile] = weakref.WeakValueDictionary()
 _guard = threading.Lock()
 
 
@@ -297,17 +310,17 @@ class Locks:
     """The locks of a run folder; without effect in a bucket, or on a file system without locks."""
 
     def __init__(self, folder: Folder) -> None:
-        local = isinstance(folder, LocalFolder) and fcntl is not None
-        self._path = folder.path / LOCK if local and isinstance(folder, LocalFolder) else None
-        self._handle = None if self._path is None else _open(self._path)
-        if self._path is not None:
-            self._closing = weakref.finalize(self, _close, self._path)
+        self._file: _LockFile | None = None
+        if fcntl is not None and isinstance(folder, LocalFolder):
+            path = folder.path / LOCK
+            with _guard:
+                self._file = _lock_files.get(path) or _LockFile(path)
+                _lock_files[path] = self._file
 
     def close(self) -> None:
         """Close the file and release its locks, once nothing in this process uses it."""
-        if self._handle is not None:
-            self._handle = None
-            self._closing()
+        with _guard:
+            self._file = None
 
     def __enter__(self) -> Locks:
         return self
@@ -317,10 +330,10 @@ class Locks:
 
     def take(self, byte: int) -> bool:
         """Take a lock if no other process has it; return whether it was taken."""
-        if self._handle is None:
+        if self._file is None:
             return True
         try:
-            fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+            fcntl.lockf(self._file.handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
         except (BlockingIOError, PermissionError):
             return False
         except OSError:  # this file system has no locks
@@ -329,62 +342,28 @@ class Locks:
 
     def give_back(self, byte: int) -> None:
         """Release a lock."""
-        if self._handle is not None:
-            try:
-                fcntl.lockf(self._handle, fcntl.LOCK_UN, 1, byte)
-            except OSError:
-                return
+        if self._file is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._file.handle, fcntl.LOCK_UN, 1, byte)
 
-    @contextmanager
-    def held(self, byte: int) -> Iterator[None]:
-        """Hold a lock while the block runs; wait until it is free."""
+    def wait(self, byte: int) -> None:
+        """Take a lock as soon as it is free."""
         while not self.take(byte):
             time.sleep(0.1)
-        try:
-            yield
-        finally:
-            self.give_back(byte)
 
     def count(self, tile: int) -> int:
         """Count another start of a locked tile, and return how often it was begun."""
-        if self._handle is None:
+        if self._file is None:
             return 1
         begun = min(MOST_COUNTED, self.counted(tile) + 1)
         # A full disk is reported where rows are written, not here.
         with suppress(OSError):
-            os.pwrite(self._handle, bytes([begun]), FIRST_TILE + tile)
+            os.pwrite(self._file.handle, bytes([begun]), FIRST_TILE + tile)
         return begun
 
     def counted(self, tile: int) -> int:
         """Return how often a tile was begun."""
-        if self._handle is None:
+        if self._file is None:
             return 0
-        found = os.pread(self._handle, 1, FIRST_TILE + tile)
+        found = os.pread(self._file.handle, 1, FIRST_TILE + tile)
         return found[0] if found else 0
-
-
-def _open(path: Path) -> int:
-    with _guard:
-        handle, users = _handles.get(path, (-1, 0))
-        if users == 0:
-            try:
-                with naming_odd_files(path):
-                    LocalFolder(path.parent).has(path.name)
-                    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            except OSError:
-                # A user who may only read the folder can still read what is finished.
-                if not path.exists():
-                    raise
-                handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        _handles[path] = handle, users + 1
-        return handle
-
-
-def _close(path: Path) -> None:
-    with _guard:
-        handle, users = _handles[path]
-        if users > 1:
-            _handles[path] = handle, users - 1
-        else:
-            del _handles[path]
-            os.close(handle)

@@ -109,7 +109,7 @@ def graphs_from_tensors(tensors: Mapping[str, NDArray[Any]], *, prefix: str = ""
     counts = {NODES: nodes, EDGES: n_edges}
     columns: dict[str, list[Any]] = {
         "edges": _cut(edges, n_edges),
-        "name": _listed(arrays["names"], len(nodes)),
+        "name": texts_from_array(arrays["names"], len(nodes)),
     }
     for name in FLAGS:
         if name in arrays:
@@ -134,21 +134,22 @@ def text_as_array(values: Sequence[Any]) -> NDArray[np.uint8]:
     return np.frombuffer(canonical(list(values)).encode(), dtype=np.uint8)
 
 
-def _listed(text: NDArray[Any], count: int | None = None) -> list[Any]:
-    """Undo `text_as_array`; names must be text or None."""
+def _values(text: NDArray[Any]) -> list[Any]:
+    """Undo `text_as_array`."""
     if text.dtype != np.uint8:
         raise ValueError("its text is not bytes")
     values = parse_json(text.tobytes(), MOST_TEXT, MOST_VALUES)
-    if not isinstance(values, list) or count not in (None, len(values)):
+    if not isinstance(values, list):
         raise ValueError("its lists differ in length")
-    if count is not None and not all(isinstance(value, str | None) for value in values):
-        raise ValueError("a name is not text")
     return values
 
 
-def names_from_array(text: NDArray[Any], count: int) -> list[str | None]:
-    """Return the names of graphs; raise ValueError if they are not `count` texts."""
-    return _listed(text, count)
+def texts_from_array(text: NDArray[Any], count: int) -> list[str | None]:
+    """Return a list of text or None; raise ValueError if it does not have this length."""
+    values = _values(text)
+    if len(values) != count or not all(isinstance(value, str | None) for value in values):
+        raise ValueError("its names are not a list of text, one of each graph")
+    return values
 
 
 def _counts(arrays: Arrays, name: str, least: int = 0) -> NDArray[np.int64]:
@@ -169,7 +170,7 @@ def _cut(array: NDArray[Any], counts: NDArray[np.int64]) -> list[NDArray[Any]]:
 def _labels(
     arrays: Arrays, name: str, counts: NDArray[np.int64]
 ) -> list[tuple[Hashable, ...] | None]:
-    alphabet = [label_from_json(label) for label in _listed(arrays[f"{name}.alphabet"])]
+    alphabet = [label_from_json(label) for label in _values(arrays[f"{name}.alphabet"])]
     carried = _counts(arrays, f"{name}.carried").astype(bool)
     parts = _cut(_counts(arrays, name), np.where(carried, counts, 0))
     return [

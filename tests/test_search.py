@@ -65,7 +65,7 @@ def test_add_remove_and_save(random_index, tmp_path):
         assert own.query_vector(rows[0] + 100, 1)[0].name == "new"
         assert all(hit.id % 2 == 1 for hit in own.query_vector(rows[4], 20))
         assert own.query_vector(rows[5], 1)[0].id == 5
-        assert own.find("new") == [400]
+        assert own.ids[own.names.index("new")] == 400
         with pytest.raises(ParameterError, match="no graph with id 4"):
             own.graph(4)
     own.remove([5])

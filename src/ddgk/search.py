@@ -215,14 +215,6 @@ class GraphIndex:
                 self._ann.remove(int(self._ids[row]))
             self._alive[row] = False
 
-    def find(self, name: str) -> list[int]:
-        """Return the ids of all graphs with this name."""
-        return [
-            number
-            for number, own, alive in zip(self._ids.tolist(), self._names, self._alive, strict=True)
-            if alive and own == name
-        ]
-
     def query(self, graph: Any, k: int = 10, *, rerank: int = 0) -> list[Hit]:
         """Return the k most similar graphs, nearest first.
 

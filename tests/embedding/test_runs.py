@@ -254,7 +254,7 @@ def test_a_stop_is_told_with_what_is_kept(example, embedder, tmp_path, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("ddgk.embedding.tiles.wait", interrupted)
+        patch.setattr("ddgk.embedding.tiles.as_completed", interrupted)
         with pytest.raises(RunStopped, match="1 of 5 tiles are kept in"):
             embed_into(tmp_path, Slow(), example.graphs)
     found = embed_into(tmp_path, embedder, example.graphs).rows()

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -213,16 +212,12 @@ def in_threads(
     n_threads: int, work: Callable[[int], Result], tiles: Iterable[int]
 ) -> Iterator[Result]:
     """Compute tiles in threads; closing the iterator waits for the tiles being computed."""
-    waiting = iter(tiles)
     with ThreadPoolExecutor(n_threads, thread_name_prefix="ddgk-tile") as pool:
-        running: set[Future[Result]] = {
-            pool.submit(work, tile) for tile in islice(waiting, n_threads)
-        }
-        while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            running |= {pool.submit(work, tile) for tile in islice(waiting, len(done))}
-            for future in done:
+        try:
+            for future in as_completed([pool.submit(work, tile) for tile in tiles]):
                 yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def embed_graphs(

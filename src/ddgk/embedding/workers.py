@@ -7,7 +7,7 @@ import queue
 import socket
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -234,7 +234,7 @@ def on_dask(client: Any, work: Callable[[int], Report], tiles: Iterable[int]) ->
 
 
 class _Patience:
-    """Notices that a scheduler is gone, or has no workers."""
+    """Notices that a scheduler is gone, or has no workers that can work."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -257,23 +257,30 @@ class _Patience:
                 raise _gone(self.client)
             return
         self.silent_since = None
+        workers: list[Any] = []
         with suppress(OSError, TimeoutError, RuntimeError):
-            if self.client.nthreads():
-                self.idle_since, self.told = None, False
-                return
+            workers = list(self.client.scheduler_info()["workers"].values())
+        if any(map(_can_work, workers)):
+            self.idle_since, self.told = None, False
+            return
         self.idle_since = self.idle_since or now
         idle = now - self.idle_since
+        lack, where = "no workers", f"the cluster at {_address(self.client)}"
+        if workers:
+            lack += " but some that are paused for want of memory"
         if idle >= WITHOUT_WORKERS:
             raise ClusterError(
-                f"the cluster at {_address(self.client)} has had no workers for {idle:.0f} s; "
-                "start some with `dask worker`"
+                f"{where} has had {lack} for {idle:.0f} s; start some with `dask worker`"
             )
         if idle >= WARN_WITHOUT_WORKERS and not self.told:
             self.told = True
-            tell(
-                f"the cluster at {_address(self.client)} has no workers; waiting "
-                f"{WITHOUT_WORKERS:.0f} s for some"
-            )
+            tell(f"{where} has {lack}; waiting {WITHOUT_WORKERS:.0f} s for some")
+
+
+def _can_work(worker: Mapping[str, Any]) -> bool:
+    """Return whether a worker computes, or would take a task."""
+    busy = worker.get("metrics", {}).get("executing", 0) > 0
+    return busy or worker.get("status") != "paused"
 
 
 def _report(future: Any, number: int) -> Report:
@@ -283,6 +290,8 @@ def _report(future: Any, number: int) -> Report:
         return report
     error = future.exception()
     said = f"{type(error).__name__}: {shown(str(error))}"
+    if type(error).__name__ == "KilledWorker":
+        said = "every worker that began it died, as they do for want of memory (KilledWorker)"
     return Report(number, "refused", said)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import LabelError, shown
-from ddgk.graphs.graph import Graph, describe, label_key
+from ddgk.graphs.graph import Graph, describe
+from ddgk.graphs.labels import label_as_json, label_from_json
 from ddgk.store.sealed import Arrays, canonical, parse_json
 
 MOST_NODES = 1 << 26  # of all graphs of a file; nodes take no bytes, so it could claim any number
@@ -190,48 +190,3 @@ def _numbers(arrays: Arrays, name: str, counts: NDArray[np.int64]) -> list[NDArr
         shape = (count,) if name == "edge_weights" else (count, n)
         found.append(None if n < 0 else part.reshape(shape))
     return found
-
-
-def label_as_json(label: Hashable, who: str) -> Any:
-    """Return a label as JSON; raise for kinds of object that no file can hold.
-
-    who: whose label it is, for the message.
-
-    >>> label_as_json(("C", 2), "graph")
-    {'tuple': ['C', 2]}
-    """
-    if isinstance(label, bool | str | type(None)):
-        return label
-    if isinstance(label, int):
-        return label if abs(label) < 1 << 53 else {"int": f"{label:x}"}
-    if isinstance(label, float):
-        return {"float": label.hex()}
-    if isinstance(label, tuple):
-        return {"tuple": [label_as_json(part, who) for part in label]}
-    if isinstance(label, frozenset):
-        return {"set": [label_as_json(part, who) for part in sorted(label, key=label_key)]}
-    if isinstance(label, bytes):
-        return {"bytes": label.hex()}
-    raise LabelError(
-        f"{who}: {shown(repr(label))} is a {type(label).__name__}, which no file can hold; "
-        "use text, numbers, or tuples of them as labels and node names"
-    )
-
-
-def label_from_json(value: Any) -> Hashable:
-    """Undo `label_as_json`."""
-    if isinstance(value, bool | int | str | type(None)):
-        return value
-    if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError(f"a label cannot be a {type(value).__name__}")
-    ((kind, content),) = value.items()
-    if kind == "bytes":
-        return bytes.fromhex(content)
-    if kind == "int":
-        return int(content, 16)
-    if kind == "float":
-        return float.fromhex(content)
-    parts = [label_from_json(part) for part in content]
-    if kind not in ("tuple", "set"):
-        raise ValueError(f"a label cannot be a {shown(str(kind))!r}")
-    return tuple(parts) if kind == "tuple" else frozenset(parts)

@@ -34,7 +34,7 @@ from ddgk.cli.outputs import Table, write_table
 from ddgk.embedding import embed_into, train_into
 from ddgk.errors import DDGKError
 from ddgk.store import graphs_from_tensors, graphs_to_tensors, load_model, open_run, save_parts
-from ddgk.store.sealed import pack, seal_json, unpack, unseal_json
+from ddgk.store.sealed import map_sealed, pack, save_sealed, seal_json, unpack, unseal_json
 from degrees import DegreeEmbedder
 from light_model import DegreeCounts, rings_and_stars
 from specimens import random_graph
@@ -336,8 +336,7 @@ def attack_outputs(home: Path, tally: Tally) -> None:
 def attack_index(home: Path, tally: Tally, flips: int) -> None:
     """Damage and forge the file of a search index. Sealed again, its parts must fit together."""
     from ddgk import DDGK
-    from ddgk.index_file import IndexFile, write_sections
-    from ddgk.search import GraphIndex
+    from ddgk.search import KIND, GraphIndex
 
     graphs = rings_and_stars()
     model = DDGK(2, random_state=0).fit(graphs)
@@ -360,12 +359,10 @@ def attack_index(home: Path, tally: Tally, flips: int) -> None:
         except (DDGKError, FileNotFoundError) as error:
             return "named" if str(path) in str(error) else "silent"
 
-    opened = IndexFile(other)
-    plain = {name: bytes(opened.section(name)) for name in opened._places}
-    description = opened.description
+    plain, description = map_sealed(KIND, str(other))
 
-    def sealed(said: dict[str, Any], contents: dict[str, bytes]) -> Operation:
-        return lambda p: write_sections(p, said, {name: [c] for name, c in contents.items()})
+    def sealed(said: Any, arrays: dict[str, Any]) -> Operation:
+        return lambda p: save_sealed(p, KIND, arrays, said)
 
     forged = [
         (f"forge {field}={value!r}"[:60], sealed(description | {field: value}, plain))
@@ -373,15 +370,25 @@ def attack_index(home: Path, tally: Tally, flips: int) -> None:
         for value in FORGED
     ]
     forged += [
-        (f"forge section {name}: {what}", sealed(description, plain | {name: content}))
-        for name, section in plain.items()
-        for what, content in {
-            "empty": b"",
-            "shorter": section[:-1],
-            "twice": section + section,
-            "deep": b"[" * 10**5,
-            "ones": b"\xff" * len(section),
+        (f"forge {name}: {what}", sealed(description, plain | {name: changed}))
+        for name, array in plain.items()
+        for what, changed in {
+            "empty": array[:0],
+            "shorter": array[:-1],
+            "twice": np.concatenate([array, array]),
+            "deep": np.frombuffer(b"[" * 10**5, np.uint8),
+            "ones": np.full_like(array, 255 if array.dtype == np.uint8 else -1),
+            "other numbers": array.astype(np.float64),
+            "other shape": array[..., None],
+            "nothing": np.empty((10**6, 0), array.dtype),
         }.items()
+    ]
+    forged += [
+        (
+            f"forge without {name}",
+            sealed(description, {k: v for k, v in plain.items() if k != name}),
+        )
+        for name in plain
     ]
     for what, operate in [*damages(path, [], flips), *forged]:
         operate(path)

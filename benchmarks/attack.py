@@ -400,6 +400,42 @@ def attack_index(home: Path, tally: Tally, flips: int) -> None:
     tally.judge("index", "another index", lambda: look(False))
 
 
+def attack_molecules(home: Path, tally: Tally) -> None:
+    """Send hostile names through files of molecules: read, shown, and written to a table."""
+    from rdkit import Chem
+
+    from ddgk import io as files
+
+    block = Chem.MolToMolBlock(Chem.MolFromSmiles("CCO")).split("\n", 1)[1]
+    (home / "plain.smi").write_text("CCO ethanol\n")
+    (plain,) = files.read(home / "plain.smi").graphs
+    for kind, text in TEXTS.items():
+        quoted = text.replace('"', '""')
+        contents = {
+            "names.smi": f"CCO {text}\n",
+            "names.sdf": f"{text}\n{block}> <{text}>\n{text}\n\n$$$$\n",
+            "names.csv": f'name,smiles\n"{quoted}",CCO\n',
+        }
+        for name, content in contents.items():
+
+            def look(name: str = name, content: str = content) -> str:
+                path = home / name
+                path.write_bytes(content.encode("utf-8", "surrogatepass"))
+                smiles = "smiles" if path.suffix == ".csv" else None
+                try:
+                    graphs = files.read(path, smiles=smiles).graphs
+                except DDGKError as error:
+                    said = str(error)
+                    short = is_safe(said) and len(said) < 5000
+                    return "named" if short and str(path) in said else "silent"
+                names = [str(graph.name) for graph in graphs]
+                write_table(home / "x.csv", Table(np.zeros((len(names), 1)), names, ["x"], None))
+                fine = all(graph == plain for graph in graphs) and is_safe(repr(graphs))
+                return "unchanged" if fine and len(names) == 1 else "silent"
+
+            tally.judge("molecules", f"{name}: {kind}", look)
+
+
 def attack_figures(home: Path, tally: Tally) -> None:
     """Send hostile names and labels into figures and the explorer's page."""
     from xml.etree import ElementTree
@@ -506,6 +542,7 @@ def main() -> None:
         attack_models(home, tally, arguments.flips)
         attack_index(home, tally, arguments.flips)
         attack_outputs(home, tally)
+        attack_molecules(home, tally)
         attack_figures(home, tally)
         attack_server(tally)
     verdicts = ("named", "unchanged", "failed", "silent")

@@ -19,7 +19,7 @@ from ddgk.errors import (
     TileError,
 )
 from ddgk.graphs import Graph
-from ddgk.store import load_parts, open_run
+from ddgk.store import load_model, open_run
 from ddgk.store.files import WHOLE_RUN, Locks
 from ddgk.store.run import begun_again
 from degrees import DegreeEmbedder
@@ -83,7 +83,7 @@ def test_a_bucket_works_by_the_same_code(example, embedder, tmp_path, address):
     assert len(embedder.computed) == 52
     assert len(open_run(where).log()) == 7
     assert open_run(where).verify() == []
-    assert load_parts(where)[1]["n_powers"] == 3
+    assert load_model(where, DegreeEmbedder.from_parts).n_powers == 3
 
 
 def test_a_finished_run_computes_and_changes_nothing(example, embedder, finished):

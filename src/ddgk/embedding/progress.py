@@ -37,29 +37,12 @@ def progress(
     work: float | None = None,
     work_done: float = 0.0,
 ) -> Iterator[Advance]:
-    """Show progress while the block runs, with the time left.
+    """Show progress while the block runs, with the time left; yield a function that counts.
 
-    Parameters
-    ----------
-    what, unit : str
-        What is done, and what is counted.
-    total, done : int
-        How many there are, and how many were done before.
-    verbose : bool
-        Whether to show anything.
-    patience : float
-        Seconds during which nothing is shown.
-    work, work_done : float, optional
-        Total cost, and the cost of what was done before, where units differ in cost.
+    what, unit: what is done, and what is counted. patience: seconds during which nothing is shown.
+    work, work_done: cost of all, and of what was done before, where units differ in cost. Call
+    ``advance(count)``, or ``advance(count, cost)``; threads may.
 
-    Yields
-    ------
-    advance : callable
-        ``advance(count)``, or ``advance(count, cost)``; threads may call it.
-
-    Examples
-    --------
-    >>> from ddgk.embedding import progress
     >>> with progress("Reading", 3, "files", verbose=False) as advance:
     ...     advance(1)
     """

@@ -82,7 +82,6 @@ def embed_into(
     ----------
     run : str or path
         The folder, or an address such as s3://bucket/run.
-    embedder : Embedder
     graphs : iterable of Graph
         Read once, and not held in memory together.
     add : bool
@@ -90,14 +89,10 @@ def embed_into(
     if_busy : {"wait", "share", "fail"}
         When another process works on the run: wait for it, compute other tiles of it meanwhile,
         or raise `BusyError`.
-    n_jobs : int or None
-        Threads; -1 for all processors.
-    max_memory : str, int or None
-        Memory of each worker for the tile that it computes, such as "500MB"; None: "1GB".
+    n_jobs, max_memory
+        As of `embed_graphs`; of each worker.
     cluster : str or distributed.Client, optional
         A Dask scheduler, whose workers compute the tiles.
-    verbose : bool
-        Show progress.
 
     Returns
     -------
@@ -148,18 +143,10 @@ def train_into(
 ) -> Model:
     """Return the model of a run folder, or train it and keep it there.
 
-    Parameters
-    ----------
-    run : str or path
-    settings : JSON object
-        Everything known before training that changes a row: a folder with other settings is
-        refused, and the message names the ones that differ.
-    train : callable
-        Returns the model; not called if it is in the folder.
-    kind : type
-        The class of the model, whose `from_parts` reads it.
-    if_busy : {"wait", "share", "fail"}
-        "wait" and "share" wait for another process that trains it.
+    settings: everything known before training that changes a row: a folder with other settings is
+    refused, and the message names the ones that differ. train: returns the model; not called if it
+    is in the folder. kind: its class, whose `from_parts` reads it. if_busy: "wait" and "share" wait
+    for another process that trains it.
     """
     check_choice("if_busy", if_busy, IF_BUSY)
     folder = open_folder(run)

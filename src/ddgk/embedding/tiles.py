@@ -97,20 +97,9 @@ class Tile:
 
 
 def plan_tiles(embedder: Embedder, graphs: Sequence[Graph], max_memory: int) -> list[Tile]:
-    """Divide graphs into tiles, the most expensive first.
+    """Divide graphs into tiles, the most expensive first; together they hold each position once.
 
-    Parameters
-    ----------
-    embedder : Embedder
-        Estimates cost and memory of each graph.
-    graphs : sequence of Graph
-    max_memory : int
-        Bytes that the graphs of a tile may take together; a single graph may take more.
-
-    Returns
-    -------
-    list of Tile
-        Together they hold each position once.
+    max_memory: bytes that the graphs of a tile may take together; a single graph may take more.
     """
     costs = [max(0.0, float(embedder.cost(graph))) for graph in graphs]
     order = sorted(range(len(graphs)), key=lambda position: (-costs[position], position))
@@ -228,23 +217,10 @@ def embed_graphs(
     max_memory: str | int | None = None,
     verbose: bool = False,
 ) -> NDArray[np.floating]:
-    """Return the rows of graphs.
+    """Return the rows of graphs, (n_graphs, n_columns); the graphs are read once.
 
-    Parameters
-    ----------
-    embedder : Embedder
-    graphs : iterable of Graph
-        Read once.
-    n_jobs : int or None
-        Threads; -1 for all processors. Results do not depend on it.
-    max_memory : str, int or None
-        Memory of each thread for the tile that it computes, such as "500MB"; None: "1GB".
-    verbose : bool
-        Show progress.
-
-    Returns
-    -------
-    array of shape (n_graphs, n_columns)
+    n_jobs: threads, -1 for all processors; results do not depend on it. max_memory: of each thread
+    for the tile that it computes, such as "500MB"; None: "1GB".
     """
     n_threads, n_bytes = check_n_jobs(n_jobs), parse_memory(max_memory)
     listed = list(graphs)

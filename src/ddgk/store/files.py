@@ -34,18 +34,7 @@ TEMPORARY = ".writing-"  # prefix of files that are not complete
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that its name only ever refers to the whole content.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from ddgk.store import write_atomically
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_atomically(Path(folder, "x"), b"content")
-    ...     Path(folder, "x").read_bytes()
-    b'content'
-    """
+    """Write a file so that its name only ever refers to the whole content."""
     with replacing(path) as file:
         file.write(content)
 

@@ -30,18 +30,8 @@ def graphs_to_tensors(
 ) -> Arrays:
     """Return graphs as named arrays; `graphs_from_tensors` is the inverse.
 
-    Parameters
-    ----------
-    graphs : sequence of Graph
-    prefix : str
-        Put before the names of the arrays.
-    node_names : bool
-        Whether to keep the caller's names of nodes.
+    prefix: put before the names of the arrays. node_names: keep the caller's names of nodes.
 
-    Examples
-    --------
-    >>> from ddgk.graphs import Graph
-    >>> from ddgk.store import graphs_from_tensors, graphs_to_tensors
     >>> graphs = [Graph(2, [(0, 1)], node_labels="CO"), Graph(1, [], node_labels="C")]
     >>> tensors = graphs_to_tensors(graphs, prefix="source.")
     >>> tensors["source.nodes"]

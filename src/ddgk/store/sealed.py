@@ -129,19 +129,9 @@ def pack(
 ) -> bytes:
     """Return arrays and a description as the content of a sealed file.
 
-    Parameters
-    ----------
-    kind : str
-        What the file is: "model", "rows", ...
-    arrays : mapping of str to array
-    content : JSON value
-    context : str
-        Not stored; `unpack` must be given the same.
+    kind: what the file is, such as "rows". content: a JSON value. context: not stored; `unpack`
+    must be given the same.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ddgk.store.sealed import pack, unpack
     >>> file = pack("rows", {"x": np.arange(3)}, {"a": 1}, context="tile 7")
     >>> unpack("rows", file, context="tile 7")
     ({'x': array([0, 1, 2])}, {'a': 1})
@@ -292,47 +282,22 @@ def _unseal(kind: str, described: Any, arrays: Arrays, context: str, *, verify: 
 def save_parts(
     path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
 ) -> None:
-    """Write a model file atomically; a file of that name is replaced.
-
-    Parameters
-    ----------
-    path : str or path
-    tensors : mapping of str to array
-    metadata : JSON object
-        Without NaN or infinity.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from ddgk.store import load_parts, save_parts
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_parts(f"{folder}/m.ddgk", {"weights": np.ones(2)}, {"seed": 7})
-    ...     load_parts(f"{folder}/m.ddgk")
-    ({'weights': array([1., 1.])}, {'seed': 7})
-    """
+    """Write a model file atomically; a file of that name is replaced. No NaN in the metadata."""
     save_sealed(Path(path), MODEL_KIND, tensors, metadata)
 
 
-def load_parts(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
-    """Read a model file, or the model in a run folder or bucket.
+def load_model(
+    path: str | os.PathLike[str], build: Callable[[Arrays, dict[str, Any]], Model]
+) -> Model:
+    """Read a model file, or that of a run, and build the model from its tensors and metadata.
 
     Raises
     ------
     ModelNotFoundError
         If there is no such file, or it is a folder, a pipe or a device.
     ModelFileError
-        If it is damaged, too large, of another kind, or from a newer version.
-    """
-    return load_model(path, lambda tensors, metadata: (tensors, metadata))
-
-
-def load_model(
-    path: str | os.PathLike[str], build: Callable[[Arrays, dict[str, Any]], Model]
-) -> Model:
-    """Read a model file and build the model from its tensors and metadata.
-
-    Whatever `build` raises because the content does not fit together becomes a `ModelFileError`
-    that names the file.
+        If it is damaged, too large, of another kind, or from a newer version; or `build` raises
+        because its content does not fit together.
     """
     where = os.fspath(path)
     try:

@@ -288,7 +288,7 @@ def test_no_files_stay_open(example, embedder, tmp_path):
     from ddgk.embedding import workers
     from ddgk.store import files
 
-    workers._opened.clear()
+    workers._open.cache_clear()
     embed_into(tmp_path, embedder, example.graphs)
     assert dict(files._lock_files) == {}
     with Locks(open_run(tmp_path).folder) as held:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TypeVar
+from typing import Any
 
 from ddgk.embedding.checks import IF_BUSY, check_choice, check_n_jobs, parse_memory
 from ddgk.embedding.progress import progress, tell
@@ -22,13 +22,16 @@ from ddgk.embedding.targets import place_targets
 from ddgk.embedding.tiles import Embedder, in_threads
 from ddgk.embedding.workers import (
     RETRIES,
+    Model,
     Report,
     Workplace,
     attempt_elsewhere,
     connected,
     on_dask,
+    refuse_other_embedder,
+    stored_model,
 )
-from ddgk.errors import BusyError, ClusterError, ModelFileError, RunError, TileError, shown
+from ddgk.errors import BusyError, ClusterError, RunError, TileError, shown
 from ddgk.graphs.graph import Graph
 from ddgk.store.files import (
     LOCK,
@@ -45,8 +48,6 @@ from ddgk.store.run import LOG, ROWS, Run
 from ddgk.store.sealed import (
     MODEL,
     MODEL_KIND,
-    MOST_BYTES,
-    model_from,
     pack,
     seal_json,
     unseal_json,
@@ -56,7 +57,6 @@ SETTINGS = "settings.json"  # what a model in the folder is, or is going to be, 
 MOST_FAILURES = 5  # tiles that fail for good before the others are not tried
 PACKAGES = ("ddgk", "numpy", "scipy", "numba")
 
-Model = TypeVar("Model", bound=Embedder)
 Path = str | os.PathLike[str]
 
 
@@ -160,10 +160,10 @@ def train_into(
         else:
             _refuse_other_settings(folder, there, unseal_json("settings", sealed))
             if folder.has(MODEL):
-                return _stored_model(folder, manifest, kind)
+                return stored_model(folder, kind, manifest)
         model = train()
         if manifest is not None:
-            _refuse_other_embedder(folder, manifest, model)
+            refuse_other_embedder(folder, manifest, model)
         _write_model(folder, manifest, model)
         return model
 
@@ -199,7 +199,7 @@ def _begun(folder: Folder, embedder: Embedder) -> Run:
             model=_write_model(folder, None, embedder),
         )
         return Run(folder, manifest)
-    _refuse_other_embedder(folder, manifest, embedder)
+    refuse_other_embedder(folder, manifest, embedder)
     if not folder.has(MODEL):
         manifest = replace(manifest, model=_write_model(folder, manifest, embedder))
     run = Run(folder, manifest)
@@ -215,26 +215,6 @@ def _write_model(folder: Folder, manifest: Manifest | None, embedder: Embedder) 
     if manifest is not None:
         folder.write(MANIFEST, replace(manifest, model=checksum).as_bytes())
     return checksum
-
-
-def _stored_model(folder: Folder, manifest: Manifest | None, kind: type[Model]) -> Model:
-    try:
-        content = (
-            folder.read(MODEL, MOST_BYTES)
-            if manifest is None
-            else Run(folder, manifest).model_content()
-        )
-        model = model_from(content, kind.from_parts)
-    except ValueError as error:
-        if isinstance(error, RunError) and not isinstance(error, ModelFileError):
-            raise
-        raise RunError(
-            f"{folder.address}/{MODEL} is damaged ({error}); remove this file and run the same "
-            "command again, which trains it; finished tiles are kept"
-        ) from error
-    if manifest is not None:
-        _refuse_other_embedder(folder, manifest, model)
-    return model
 
 
 def compute(
@@ -337,22 +317,6 @@ def _refuse_other_settings(folder: Folder, there: dict[str, Any], here: dict[str
         raise RunError(
             f"{folder.address} is a run of another configuration: {'; '.join(differences[:5])}. "
             "Give the same options and graphs to continue it, or name a new folder"
-        )
-
-
-def _refuse_other_embedder(folder: Folder, manifest: Manifest, embedder: Embedder) -> None:
-    """Refuse to mix rows of two models or two engines; what the model says is what counts."""
-    if manifest.engine != embedder.engine_name:
-        raise RunError(
-            f"{folder.address} was begun with the engine {shown(manifest.engine)}, and this is "
-            f"{embedder.engine_name}; engines round differently: continue with that one, or name a "
-            "new folder"
-        )
-    here = (embedder.identity, str(embedder.dtype), tuple(map(str, embedder.columns)))
-    if (manifest.identity, manifest.dtype, manifest.columns) != here:
-        raise RunError(
-            f"{folder.address} is a run of another configuration: its model differs in sources, "
-            "options or seed. Give the same options and graphs to continue it, or name a new folder"
         )
 
 

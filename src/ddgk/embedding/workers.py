@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import queue
 import socket
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from time import monotonic, perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from ddgk.embedding.progress import tell
 from ddgk.embedding.tiles import HALTING, Embedder, compute_rows
@@ -26,9 +25,12 @@ from ddgk.errors import (
     TileError,
     shown,
 )
-from ddgk.store.files import FIRST_TILE, Locks
+from ddgk.store.files import FIRST_TILE, Folder, Locks
+from ddgk.store.manifest import Manifest
 from ddgk.store.run import LOG, ROWS, Run, file_name, open_run
-from ddgk.store.sealed import MODEL, model_from
+from ddgk.store.sealed import MODEL, MOST_BYTES, model_from
+
+Model = TypeVar("Model", bound=Embedder)
 
 RETRIES = 2  # of a tile that failed
 CONNECTING = 15.0  # seconds to reach a scheduler
@@ -109,54 +111,67 @@ def _spoken(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if named else f"{type(error).__name__}: {error}"
 
 
-_opened: OrderedDict[tuple[str, str, int], Workplace] = OrderedDict()
-_guard = threading.Lock()
-
-
 def attempt_elsewhere(
     tile: int, *, address: str, token: str, kind: type[Embedder], max_memory: int
 ) -> Report:
     """Compute a tile in another process, which opens the run and its model by itself."""
     try:
-        with _guard:
-            key = (address, token, max_memory)
-            place = _opened.get(key)
-            if place is None:
-                place = _opened[key] = _open(address, token, kind, max_memory)
-                while len(_opened) > OPENED_AT_ONCE:
-                    _opened.popitem(last=False)[1].locks.close()
+        place = _open(address, token, kind, max_memory)
     except DDGKError as error:
-        return Report(tile, "refused", str(error))
+        return Report(tile, "refused", f"a worker on {socket.gethostname()}: {error}")
     return place.attempt(tile)
 
 
+@lru_cache(maxsize=OPENED_AT_ONCE)
 def _open(address: str, token: str, kind: type[Embedder], max_memory: int) -> Workplace:
-    host = socket.gethostname()
     try:
         run = open_run(address)
     except RunNotFoundError as error:
         raise RunError(
-            f"a worker on {host} finds no run at {address}; workers need the same folder under the "
-            "same name, or a bucket"
+            f"it finds no run at {address}; workers need the same folder under the same name, or a "
+            "bucket"
         ) from error
     if not run.manifest.covers(token):
         raise RunError(
-            f"a worker on {host} finds another run at {address}; it was changed meanwhile, or is "
-            "not the same folder there"
+            f"it finds another run at {address}; it was changed meanwhile, or is not the same "
+            "folder there"
         )
-    try:
-        embedder = model_from(run.model_content(), kind.from_parts)
-    except ValueError as error:
-        if isinstance(error, DDGKError):
-            raise
-        raise RunError(f"{address}/{MODEL} is damaged: {error}") from error
-    expected = (run.manifest.identity, run.manifest.engine)
-    if (embedder.identity, embedder.engine_name) != expected:
-        raise RunError(
-            f"{address}/{MODEL} is not the model that this run began with, or the engine on {host} "
-            f"is {embedder.engine_name} in place of {run.manifest.engine}"
-        )
+    embedder = stored_model(run.folder, kind, run.manifest)
     return Workplace(run, embedder, Locks(run.folder), max_memory)
+
+
+def stored_model(folder: Folder, kind: type[Model], manifest: Manifest | None) -> Model:
+    """Read the model of a folder; raise if it is damaged, or not that of the run."""
+    try:
+        model = model_from(folder.read(MODEL, MOST_BYTES), kind.from_parts)
+    except FileNotFoundError:
+        raise RunError(f"{folder.address}/{MODEL} is missing; run the same command again") from None
+    except RunError:
+        raise
+    except ValueError as error:
+        raise RunError(
+            f"{folder.address}/{MODEL} is damaged ({error}); remove this file and run the same "
+            "command again, which trains it; finished tiles are kept"
+        ) from error
+    if manifest is not None:
+        refuse_other_embedder(folder, manifest, model)
+    return model
+
+
+def refuse_other_embedder(folder: Folder, manifest: Manifest, embedder: Embedder) -> None:
+    """Refuse to mix rows of two models or two engines; what the model says is what counts."""
+    if manifest.engine != embedder.engine_name:
+        raise RunError(
+            f"{folder.address} was begun with the engine {shown(manifest.engine)}, and this is "
+            f"{embedder.engine_name}; engines round differently: continue with that one, or name a "
+            "new folder"
+        )
+    here = (embedder.identity, str(embedder.dtype), tuple(map(str, embedder.columns)))
+    if (manifest.identity, manifest.dtype, manifest.columns) != here:
+        raise RunError(
+            f"{folder.address} is a run of another configuration: its model differs in sources, "
+            "options or seed. Give the same options and graphs to continue it, or name a new folder"
+        )
 
 
 @contextmanager

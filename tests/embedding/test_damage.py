@@ -236,6 +236,12 @@ def test_a_run_that_is_no_folder(example, embedder, tmp_path, kind):
         open_run(path)
 
 
+def test_a_run_below_a_file_is_named(example, embedder, tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    with pytest.raises(RunError, match=r"mine.run lies below a file"):
+        embed_into(tmp_path / "mine" / "run", embedder, example.graphs)
+
+
 def test_what_is_no_run_is_said(tmp_path):
     with pytest.raises(RunNotFoundError, match=r"not a run folder: it has no manifest\.json"):
         open_run(tmp_path)

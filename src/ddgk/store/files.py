@@ -93,19 +93,15 @@ class LocalFolder:
 
     def create(self) -> None:
         """Make the folder, if it does not exist."""
-        with naming_odd_files(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+        if not _is_there(self.path, folder=True):
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+            except NotADirectoryError as error:
+                raise RunError(f"{self.path} lies below a file; name another folder") from error
 
     def has(self, name: str) -> bool:
         """Return whether a file exists; raise if something else has its name."""
-        path = self.path / name
-        try:
-            found = path.is_file()
-        except ValueError:  # a NUL in the name
-            return False
-        if not found and os.path.lexists(path):
-            raise _odd(path)
-        return found
+        return _is_there(self.path / name)
 
     def size(self, name: str) -> int:
         """Return the number of bytes of a file; 0 if it does not exist."""
@@ -123,14 +119,13 @@ class LocalFolder:
     def write(self, name: str, content: bytes) -> None:
         """Write a file atomically; it is on the disk when this returns."""
         path = self.path / name
-        with naming_odd_files(path):
+        if not self.has(name) and not _is_there(path.parent, folder=True):
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, content)
+        write_atomically(path, content)
 
     def remove(self, name: str) -> None:
         """Remove a file or a link, if it exists."""
-        with naming_odd_files(self.path / name):
-            (self.path / name).unlink(missing_ok=True)
+        (self.path / name).unlink(missing_ok=True)
 
     def names(self, folder: str) -> dict[str, int]:
         """List what is directly in a folder, with sizes; -1 for what is not a file.
@@ -138,9 +133,7 @@ class LocalFolder:
         Empty if there is no such folder. Sub-folders of the root are left out.
         """
         path = self.path / folder
-        if not path.is_dir():
-            if os.path.lexists(path):
-                raise _odd(path)
+        if not _is_there(path, folder=True):
             return {}
         found = {}
         with os.scandir(path) as entries:
@@ -157,10 +150,8 @@ class LocalFolder:
 
         key: what the line is about.
         """
-        path = self.path / name
-        with naming_odd_files(path):
-            self.has(name)
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        self.has(name)
+        handle = os.open(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             os.write(handle, f"{line}\n".encode("utf-8", "backslashreplace"))
         finally:
@@ -173,20 +164,20 @@ class LocalFolder:
         return self.read(name).decode("utf-8", "replace").split("\n")[:-1]
 
 
-def _odd(path: Path) -> RunError:
-    kind = "a link to nothing" if path.is_symlink() and not path.exists() else "not a file"
-    kind = "a folder" if path.is_dir() else kind
-    return RunError(f"{path} is {kind}, where a run keeps a file or folder of its own; remove it")
-
-
-@contextmanager
-def naming_odd_files(path: Path) -> Iterator[None]:
-    """Turn what the system says of a folder or link in a file's place into an error of ours."""
+def _is_there(path: Path, *, folder: bool = False) -> bool:
+    """Return whether a file or folder exists; raise if something else has its name."""
     try:
-        yield
-    except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
-        culprit = Path(error.filename or path)
-        raise _odd(culprit if os.path.lexists(culprit) else path) from error
+        there = path.is_dir() if folder else path.is_file()
+        other = not there and os.path.lexists(path)
+    except ValueError:  # a NUL in the name
+        return False
+    if other:
+        kind = "a folder" if path.is_dir() else "not a file"
+        kind = "a link to nothing" if path.is_symlink() and not path.exists() else kind
+        raise RunError(
+            f"{path} is {kind}, where a run keeps a file or folder of its own; remove it"
+        )
+    return there
 
 
 class Bucket:
@@ -280,9 +271,8 @@ class _LockFile:
 
     def __init__(self, path: Path) -> None:
         try:
-            with naming_odd_files(path):
-                LocalFolder(path.parent).has(path.name)
-                self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+            _is_there(path)
+            self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
         except OSError:
             # A user who may only read the folder can still read what is finished.
             if not path.exists():

@@ -33,7 +33,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from ddgk.embedding import embed_into, train_into
 from ddgk.errors import DDGKError
 from ddgk.store import graphs_from_tensors, graphs_to_tensors, load_model, open_run, save_parts
-from ddgk.store.sealed import pack, seal_json, unpack, unseal_json
+from ddgk.store.sealed import map_sealed, pack, save_sealed, seal_json, unpack, unseal_json
 from ddgk.tables import Table, write_table
 from degrees import DegreeEmbedder
 from light_model import DegreeCounts, rings_and_stars
@@ -135,7 +135,7 @@ def forgeries(path: Path, folder: Path) -> Iterator[tuple[str, Operation]]:
     run = open_run(folder)
     contexts = {"model": "", "rows": ""}
     if kind == "rows":
-        contexts["rows"] = run._context("rows", int(path.stem))
+        contexts["rows"] = run._context(int(path.stem))
     arrays, content = unpack(kind, path.read_bytes(), contexts.get(kind, f"{key} {name}"))
     for array_name, array in arrays.items():
         changed = {
@@ -336,8 +336,7 @@ def attack_outputs(home: Path, tally: Tally) -> None:
 def attack_index(home: Path, tally: Tally, flips: int) -> None:
     """Damage and forge the file of a search index. Sealed again, its parts must fit together."""
     from ddgk import DDGK
-    from ddgk.index_file import IndexFile, write_sections
-    from ddgk.search import GraphIndex
+    from ddgk.search import KIND, GraphIndex
 
     graphs = rings_and_stars()
     model = DDGK(2, random_state=0).fit(graphs)
@@ -360,12 +359,10 @@ def attack_index(home: Path, tally: Tally, flips: int) -> None:
         except (DDGKError, FileNotFoundError) as error:
             return "named" if str(path) in str(error) else "silent"
 
-    opened = IndexFile(other)
-    plain = {name: bytes(opened.section(name)) for name in opened._places}
-    description = opened.description
+    plain, description = map_sealed(KIND, str(other))
 
-    def sealed(said: dict[str, Any], contents: dict[str, bytes]) -> Operation:
-        return lambda p: write_sections(p, said, {name: [c] for name, c in contents.items()})
+    def sealed(said: Any, arrays: dict[str, Any]) -> Operation:
+        return lambda p: save_sealed(p, KIND, arrays, said)
 
     forged = [
         (f"forge {field}={value!r}"[:60], sealed(description | {field: value}, plain))
@@ -373,15 +370,25 @@ def attack_index(home: Path, tally: Tally, flips: int) -> None:
         for value in FORGED
     ]
     forged += [
-        (f"forge section {name}: {what}", sealed(description, plain | {name: content}))
-        for name, section in plain.items()
-        for what, content in {
-            "empty": b"",
-            "shorter": section[:-1],
-            "twice": section + section,
-            "deep": b"[" * 10**5,
-            "ones": b"\xff" * len(section),
+        (f"forge {name}: {what}", sealed(description, plain | {name: changed}))
+        for name, array in plain.items()
+        for what, changed in {
+            "empty": array[:0],
+            "shorter": array[:-1],
+            "twice": np.concatenate([array, array]),
+            "deep": np.frombuffer(b"[" * 10**5, np.uint8),
+            "ones": np.full_like(array, 255 if array.dtype == np.uint8 else -1),
+            "other numbers": array.astype(np.float64),
+            "other shape": array[..., None],
+            "nothing": np.empty((10**6, 0), array.dtype),
         }.items()
+    ]
+    forged += [
+        (
+            f"forge without {name}",
+            sealed(description, {k: v for k, v in plain.items() if k != name}),
+        )
+        for name in plain
     ]
     for what, operate in [*damages(path, [], flips), *forged]:
         operate(path)
@@ -391,6 +398,42 @@ def attack_index(home: Path, tally: Tally, flips: int) -> None:
         path.write_bytes(content)
     shutil.copy(other, path)
     tally.judge("index", "another index", lambda: look(False))
+
+
+def attack_molecules(home: Path, tally: Tally) -> None:
+    """Send hostile names through files of molecules: read, shown, and written to a table."""
+    from rdkit import Chem
+
+    from ddgk import io as files
+
+    block = Chem.MolToMolBlock(Chem.MolFromSmiles("CCO")).split("\n", 1)[1]
+    (home / "plain.smi").write_text("CCO ethanol\n")
+    (plain,) = files.read(home / "plain.smi").graphs
+    for kind, text in TEXTS.items():
+        quoted = text.replace('"', '""')
+        contents = {
+            "names.smi": f"CCO {text}\n",
+            "names.sdf": f"{text}\n{block}> <{text}>\n{text}\n\n$$$$\n",
+            "names.csv": f'name,smiles\n"{quoted}",CCO\n',
+        }
+        for name, content in contents.items():
+
+            def look(name: str = name, content: str = content) -> str:
+                path = home / name
+                path.write_bytes(content.encode("utf-8", "surrogatepass"))
+                smiles = "smiles" if path.suffix == ".csv" else None
+                try:
+                    graphs = files.read(path, smiles=smiles).graphs
+                except DDGKError as error:
+                    said = str(error)
+                    short = is_safe(said) and len(said) < 5000
+                    return "named" if short and str(path) in said else "silent"
+                names = [str(graph.name) for graph in graphs]
+                write_table(home / "x.csv", Table(np.zeros((len(names), 1)), names, ["x"], None))
+                fine = all(graph == plain for graph in graphs) and is_safe(repr(graphs))
+                return "unchanged" if fine and len(names) == 1 else "silent"
+
+            tally.judge("molecules", f"{name}: {kind}", look)
 
 
 def attack_figures(home: Path, tally: Tally) -> None:
@@ -499,6 +542,7 @@ def main() -> None:
         attack_models(home, tally, arguments.flips)
         attack_index(home, tally, arguments.flips)
         attack_outputs(home, tally)
+        attack_molecules(home, tally)
         attack_figures(home, tally)
         attack_server(tally)
     verdicts = ("named", "unchanged", "failed", "silent")

@@ -4,8 +4,8 @@
     python benchmarks/runs.py workers --graphs 6000 --repeats 3
     python benchmarks/runs.py memory --counts 10000 30000 100000
 
-Checksums: the time to verify a run of random rows, and to write its tiles with and without a
-checksum. Workers: the same run by one and two threads, each in a process of its own, in turns; the
+Checksums: processor time to verify runs of random rows, and to write one with and without
+checksums. Workers: the same run by one and two threads, each in a process of its own, in turns; the
 best times count, since other processes can only take time away. Memory: the peak of a process that
 takes graphs from a generator and reads the rows back by blocks. Graphs are random trees of 10 to 30
 nodes with a few more edges and five node labels.
@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from unittest.mock import patch
 
@@ -72,38 +73,36 @@ def measure_checksums(gigabytes: float, folder: str) -> None:
         def cost(self, graph: object) -> float:  # noqa: ARG002
             return 3.0 / ROWS_OF_A_TILE
 
+    def write(where: str, share: float, *, sealed: bool = True) -> float:
+        """Write a run of a share of the tiles, and return the seconds of the processor."""
+        n_graphs = max(1, int(share * n_tiles)) * ROWS_OF_A_TILE
+        made = (ddgk.Graph(1, [], node_attributes=[[n]]) for n in range(n_graphs))
+        began = time.process_time()
+        with nullcontext() if sealed else patch("ddgk.store.sealed.checksum", lambda *_: "0" * 64):
+            embed_into(where, Random(), made)
+        return time.process_time() - began
+
     noise = np.random.default_rng(0).random(COLUMNS, dtype=np.float32)
     n_tiles = int(gigabytes * 1e9 / (4 * COLUMNS * ROWS_OF_A_TILE))
-    n_graphs = n_tiles * ROWS_OF_A_TILE
-    made = (ddgk.Graph(1, [], node_attributes=[[n]]) for n in range(n_graphs))
     if folder is not None:
         Path(folder).mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder) as where:
-        run = embed_into(where, Random(), made)
-        size = sum(path.stat().st_size for path in Path(where).rglob("*") if path.is_file())
-        began, spent = time.perf_counter(), time.process_time()
-        assert open_run(where).verify() == []
-        verified, spent = time.perf_counter() - began, time.process_time() - spent
-        print(
-            f"{size / 1e9:.2f} GB in {run.n_tiles} tiles verified in {verified:.1f} s "
-            f"(of the processor: {spent:.1f} s)"
-        )
-        rows = np.random.default_rng(0).random((ROWS_OF_A_TILE, COLUMNS), dtype=np.float32)
-        times: dict[bool, list[float]] = {True: [], False: []}
-        for number in range(120):
-            sealed = bool(number % 2)
-            began = time.perf_counter()
-            if sealed:
-                run.write_tile(0, rows)
-            else:
-                with patch("ddgk.store.sealed.checksum", lambda *_: "0" * 64):
-                    run.write_tile(0, rows)
-            times[sealed].append(time.perf_counter() - began)
-        plain, sealed_time = np.median(times[False]), np.median(times[True])
-        print(
-            f"writing a tile of {rows.nbytes / 1e6:.1f} MB: {1000 * sealed_time:.2f} ms, without a "
-            f"checksum {1000 * plain:.2f} ms, {sealed_time / plain - 1:+.1%}"
-        )
+    for share in (0.1, 0.3, 1.0):
+        with tempfile.TemporaryDirectory(dir=folder) as where:
+            write(where, share)
+            size = sum(path.stat().st_size for path in Path(where).rglob("*") if path.is_file())
+            began = time.process_time()
+            assert open_run(where).verify() == []
+            spent = time.process_time() - began
+            print(f"{size / 1e9:.2f} GB verified in {spent:.2f} s of the processor")
+    times: dict[bool, list[float]] = {True: [], False: []}
+    for number in range(10):
+        with tempfile.TemporaryDirectory(dir=folder) as where:
+            times[bool(number % 2)].append(write(where, 0.05, sealed=bool(number % 2)))
+    plain, sealed = np.median(times[False]), np.median(times[True])
+    print(
+        f"writing a run of {n_tiles // 20} tiles of 1 MB takes {sealed:.2f} s of the processor, "
+        f"without checksums {plain:.2f} s, {sealed / plain - 1:+.1%}"
+    )
 
 
 def time_once(n_jobs: int, count: int) -> float:

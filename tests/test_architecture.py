@@ -29,7 +29,7 @@ LAYERS = [
         "plain",
         "store",
     ],
-    ["attributes", "embedding", "features", "index_file", "tables", "traits"],
+    ["attributes", "embedding", "features", "tables", "traits"],
     ["config"],
     ["plots", "targets", "transformer"],
     ["encoder"],

@@ -15,7 +15,7 @@ import numpy as np
 from ddgk import Graph
 from ddgk.embedding import embed_into
 from ddgk.io import Dataset
-from ddgk.store import load_parts, open_run
+from ddgk.store import load_model, open_run
 from ddgk.store.sealed import pack, seal_json, unpack, unseal_json
 from degrees import DegreeEmbedder
 from fuzzing.forging import change_array, change_header, forge_model
@@ -89,7 +89,7 @@ def read_run(path: Path, lenient: bool) -> Dataset:
         rows = run.rows()
         assert rows.shape == (run.n_graphs, len(run.columns))
         run.log()
-        load_parts(path)
+        load_model(path, DegreeEmbedder.from_parts)
     elif damages:
         return Dataset([])
     return Dataset([graph for tile in range(run.n_tiles) for graph in run.graphs(tile)[0]])
@@ -105,7 +105,7 @@ def _forge_manifest(rng: Random, data: bytes) -> bytes:
 
 def _forge_arrays(rng: Random, data: bytes, name: str, run: Any) -> bytes:
     kind = name.partition("/")[0]
-    context = run._context("rows", 0) if kind == "rows" else f"{run.manifest.key} {name}"
+    context = run._context(0) if kind == "rows" else f"{run.manifest.key} {name}"
     found, content = unpack(kind, data, context)
     arrays = {key: array.copy() for key, array in found.items()}
     change_array(rng, arrays)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ddgk.errors import LabelError, ParameterError, UnseenLabelWarning, shown, warn_caller
 from ddgk.graphs.graph import Graph, describe, label_key
-from ddgk.store.graphs import label_as_json, label_from_json
+from ddgk.graphs.labels import label_as_json, label_from_json
 from ddgk.symmetry import Arcs
 
 Matrix = NDArray[np.float64]

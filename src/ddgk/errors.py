@@ -109,6 +109,10 @@ class ModelFileError(DDGKError, ValueError):
     """A saved model is damaged, foreign, or from a newer version."""
 
 
+class IndexFileError(DDGKError, ValueError):
+    """A search index is damaged, foreign, or from a newer version."""
+
+
 class ModelNotFoundError(DDGKError, FileNotFoundError):
     """There is no model file of that name, or it is a folder, a pipe or a device."""
 

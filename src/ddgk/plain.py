@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ddgk.errors import MAX_SHOWN, GraphError, ParameterError, shown
 from ddgk.graphs.graph import Graph, describe
+from ddgk.graphs.labels import label_as_json, label_from_json
 
 # How text begins that a spreadsheet would compute.
 FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "|", "%")
@@ -118,9 +119,9 @@ def graph_to_plain(graph: Graph) -> dict[str, Any]:
     for key in ("node_labels", "edge_labels"):
         labels = getattr(graph, key)
         if labels is not None:
-            plain[key] = [_label_to_plain(label, who) for label in labels]
+            plain[key] = [label_as_json(label, who) for label in labels]
     if graph.node_names != tuple(range(graph.n_nodes)):
-        plain["node_names"] = [_label_to_plain(name, who) for name in graph.node_names]
+        plain["node_names"] = [label_as_json(name, who) for name in graph.node_names]
     for key in NUMBERS:
         values = getattr(graph, key)
         if values is not None:
@@ -149,38 +150,10 @@ def graph_from_plain(plain: Mapping[str, Any]) -> Graph:
     try:
         for key in LABELS:
             if key in given:
-                given[key] = [_label_from_plain(label) for label in given[key]]
+                given[key] = [label_from_json(label) for label in given[key]]
         edges = [(int(u), int(v)) for u, v in plain["edges"]]
         return Graph(plain["n_nodes"], edges, **given)
     except GraphError:
         raise
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         raise GraphError(f"{describe(name)}: its values are malformed ({error})") from error
-
-
-def _label_to_plain(label: Hashable, who: str) -> Any:
-    if isinstance(label, np.generic):
-        return _label_to_plain(label.item(), who)
-    if label is None or isinstance(label, str | bool | int | float):
-        return label
-    if isinstance(label, tuple | frozenset):
-        members = [_label_to_plain(member, who) for member in label]
-        kind = "tuple" if isinstance(label, tuple) else "frozenset"
-        return {kind: sorted(members, key=repr) if kind == "frozenset" else members}
-    raise GraphError(
-        f"{who}: a label of type {type(label).__name__} cannot be written to a file; "
-        "use text, numbers or tuples of them"
-    )
-
-
-def _label_from_plain(value: Any) -> Hashable:
-    if isinstance(value, dict):
-        ((kind, members),) = value.items()
-        if kind not in ("tuple", "frozenset"):
-            raise GraphError(f"a label cannot be a {visible(kind, 30)!r}")
-        made = [_label_from_plain(member) for member in members]
-        return tuple(made) if kind == "tuple" else frozenset(made)
-    if isinstance(value, list):
-        raise GraphError("a label must be text or a number, not a list")
-    found: Hashable = value
-    return found

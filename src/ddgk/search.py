@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk import vectors as nearby
-from ddgk.errors import DDGKError, ParameterError
+from ddgk.errors import DDGKError, IndexFileError, ParameterError, shown
 from ddgk.graphs import Graph
 from ddgk.graphs.convert import as_graph
-from ddgk.index_file import IndexFile, write_sections
-from ddgk.plain import graph_from_plain, graph_names, graph_to_plain, visible
+from ddgk.plain import graph_from_plain, graph_names, graph_to_plain
 from ddgk.similarity import match_graphs, shared_part
+from ddgk.store.graphs import text_as_array, texts_from_array
+from ddgk.store.sealed import DAMAGE, Arrays, map_sealed, save_sealed
 
 if TYPE_CHECKING:
     from ddgk.alignment import Alignment
 
-FORMAT = 2
-BLOCK = 65_536  # rows or graphs written at a time
+KIND = "search index"
 
 
 class SearchModel(Protocol):
@@ -98,7 +98,8 @@ class GraphIndex:
         self._ann: nearby.VectorIndex | None = None
         self._ann_content: Any = None  # bytes of a saved index that was not changed since
         self._next = 0
-        self._file: IndexFile | None = None
+        # Of an index that was read from a file: its name, and the text of its graphs.
+        self._path, self._text = "", memoryview(b"")
 
     @classmethod
     def build(
@@ -163,16 +164,14 @@ class GraphIndex:
             raise ParameterError("this index has no graphs; build it with keep_graphs=True")
         row = self._row(number)
         stored = self._graphs[row]
-        if not isinstance(stored, Graph):
-            first, last = stored
-            assert self._file is not None
-            content = bytes(self._file.section("graphs")[first:last])
-            try:
-                stored = graph_from_plain(json.loads(content))
-            except (DDGKError, ValueError, RecursionError, LookupError) as error:
-                raise self._file.damaged(f"graph {row} cannot be read") from error
-        found: Graph = stored
-        return found
+        if isinstance(stored, Graph):
+            return stored
+        try:
+            return graph_from_plain(json.loads(self._graph_content(row)))
+        except (DDGKError, ValueError, RecursionError, LookupError) as error:
+            raise IndexFileError(
+                f"graph {row} of {shown(repr(self._path))} cannot be read; build the index again"
+            ) from error
 
     def add(
         self,
@@ -215,14 +214,6 @@ class GraphIndex:
             if self._alive[row] and self._ann is not None:
                 self._ann.remove(int(self._ids[row]))
             self._alive[row] = False
-
-    def find(self, name: str) -> list[int]:
-        """Return the ids of all graphs with this name."""
-        return [
-            number
-            for number, own, alive in zip(self._ids.tolist(), self._names, self._alive, strict=True)
-            if alive and own == name
-        ]
 
     def query(self, graph: Any, k: int = 10, *, rerank: int = 0) -> list[Hit]:
         """Return the k most similar graphs, nearest first.
@@ -281,29 +272,21 @@ class GraphIndex:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index with its model to one file, whole or not at all."""
         rows = np.flatnonzero(self._alive)
-        description = {
-            "format": FORMAT,
-            "n_graphs": len(rows),
-            "n_columns": int(self._all.shape[1]),
-            "next_id": self._next,
-        }
-        sections: dict[str, Iterable[bytes | memoryview]] = {
-            "ids": [self._ids[rows].astype("<i8").tobytes()],
-            "names": [json.dumps([self._names[row] for row in rows]).encode()],
-            "vectors": self._vector_chunks(rows),
-            "model": [_model_bytes(self.model)],
+        arrays: Arrays = {
+            "ids": self._ids[rows],
+            "names": text_as_array([self._names[row] for row in rows]),
+            "vectors": self.embedding,
+            "model": np.frombuffer(_model_bytes(self.model), dtype=np.uint8),
         }
         if self._graphs is not None:
-            lengths: list[int] = []
-            sections["graphs"] = self._graph_chunks(rows, lengths)
-            sections["graph_lengths"] = _later(lengths)
+            contents = [self._graph_content(row) for row in rows.tolist()]
+            arrays["graph_ends"] = np.cumsum([len(content) for content in contents], dtype=np.int64)
+            arrays["graphs"] = np.frombuffer(b"".join(contents), dtype=np.uint8)
         if self._ann is not None:
-            content = self._ann_content
-            sections["ann"] = [memoryview(self._ann.content() if content is None else content)]
-            sections["axes"] = [
-                array.astype("<f4").tobytes() for array in (self._ann.mean, self._ann.axes.T)
-            ]
-        write_sections(path, description, sections)
+            content = self._ann.content() if self._ann_content is None else self._ann_content
+            arrays["ann"] = np.frombuffer(content, dtype=np.uint8)
+            arrays["mean"], arrays["axes"] = self._ann.mean, self._ann.axes
+        save_sealed(Path(path), KIND, arrays, {"next_id": self._next})
 
     @classmethod
     def load(
@@ -317,50 +300,49 @@ class GraphIndex:
         model : DDGK, optional
             Used in place of the model in the file.
         verify : bool
-            Compare the checksums of all sections, which reads the whole file once. A checksum tells
-            damage, not intent: open index files only from people you trust.
+            Compare the checksum, which reads the whole file once. It tells damage, not intent: open
+            index files only from people you trust.
         """
-        file = IndexFile(path, verify=verify)
-        said = file.description
-        number = said.get("format")
-        if type(number) is not int or number != FORMAT:
-            raise file.damaged(f"its format is {visible(number, 30)}, this version reads {FORMAT}")
-        n, width = said.get("n_graphs"), said.get("n_columns")
-        if type(n) is not int or type(width) is not int or type(said.get("next_id")) is not int:
-            raise file.damaged("its header is incomplete")
-        if n < 0 or width < 1 or len(file.section("vectors")) != 4 * n * width:
-            raise file.damaged("its vectors have another shape than its header says")
-        index = cls(_load_model(file) if model is None else model, width)
-        index._file = file
-        index._next = said["next_id"]
-        index._all = np.frombuffer(file.section("vectors"), dtype="<f4").reshape(n, width)
-        index._ids = _whole_numbers(file, "ids")
-        index._alive = np.ones(n, dtype=bool)
+        where = os.fspath(path)
+        if not os.path.isfile(where):
+            raise FileNotFoundError(f"there is no index file {shown(repr(where))}")
         try:
-            index._names = [str(name) for name in json.loads(bytes(file.section("names")))]
-        except (TypeError, ValueError, RecursionError) as error:
-            raise file.damaged("its names are not a list of text") from error
-        index._graphs = _graph_places(file, n) if "graphs" in file else None
-        ascending = len(index._ids) == n and (np.diff(index._ids) > 0).all()
-        if not ascending or len(index._names) != n or (n and index._ids[-1] >= index._next):
-            raise file.damaged("its lists differ in length, or ids repeat")
-        if "ann" in file:
-            index._open_index(file)
+            arrays, content = map_sealed(KIND, where, verify=verify)
+            index = cls._of_parts(arrays, content["next_id"], model)
+        except DAMAGE as error:
+            raise IndexFileError(
+                f"{shown(repr(where))} is not a search index, or it is damaged: "
+                f"{shown(str(error))}; build it again"
+            ) from error
+        index._path = where
         return index
 
-    def _open_index(self, file: IndexFile) -> None:
-        content, axes = file.section("ann"), file.section("axes")
-        width = self._all.shape[1]
-        if len(axes) % (4 * width) or len(axes) < 8 * width:
-            raise file.damaged("its principal axes have another shape than its vectors")
-        stored = np.frombuffer(axes, dtype="<f4").reshape(-1, width)
-        try:
-            self._ann = nearby.VectorIndex.open(content, stored[:1], stored[1:].T, view=True)
-        except (RuntimeError, ValueError) as error:
-            raise file.damaged("its approximate index cannot be read") from error
-        if len(self._ann) != len(self._ids) or not np.isfinite(stored).all():
-            raise file.damaged("its approximate index has another shape than its vectors")
-        self._ann_content = content
+    @classmethod
+    def _of_parts(cls, arrays: Arrays, next_id: int, model: SearchModel | None) -> GraphIndex:
+        """Put together what a file holds; raise if its parts do not fit."""
+        ids, vectors = arrays["ids"], arrays["vectors"]
+        n, width = vectors.shape
+        if vectors.dtype != np.float32 or ids.dtype != np.int64 or ids.shape != (n,) or width < 1:
+            raise ValueError(f"its vectors are {vectors.dtype} of shape {vectors.shape}")
+        ascending = bool((np.diff(ids) > 0).all())
+        if type(next_id) is not int or not ascending or (n and ids[-1] >= next_id):
+            raise ValueError("its ids repeat")
+        index = cls(_model_from(arrays["model"]) if model is None else model, width)
+        index._next, index._all, index._ids = next_id, vectors, ids
+        index._alive = np.ones(n, dtype=bool)
+        index._names = [str(name) for name in texts_from_array(arrays["names"], n)]
+        index._graphs = None
+        if "graphs" in arrays:
+            index._graphs, index._text = _graph_places(arrays, n), arrays["graphs"].data
+        if "ann" in arrays:
+            mean, axes = arrays["mean"], arrays["axes"]
+            if mean.shape != (1, width) or len(axes) != width or not np.isfinite(axes).all():
+                raise ValueError("its principal axes have another shape than its vectors")
+            index._ann = nearby.VectorIndex.open(arrays["ann"].data, mean, axes, view=True)
+            if len(index._ann) != n:
+                raise ValueError("its approximate index has another size than its vectors")
+            index._ann_content = arrays["ann"].data
+        return index
 
     def _writable_index(self) -> None:
         """Take a copy of an index that is mapped from a file, before it is changed."""
@@ -410,41 +392,24 @@ class GraphIndex:
             matched.append(replace(hit, alignment=found, shared=shared_part(found)))
         return sorted(matched, key=lambda hit: (-(hit.shared or 0.0), hit.distance))
 
-    def _vector_chunks(self, rows: NDArray[np.int64]) -> Iterator[bytes]:
-        for first in range(0, len(rows), BLOCK):
-            yield self._all[rows[first : first + BLOCK]].astype("<f4").tobytes()
-
-    def _graph_chunks(self, rows: NDArray[np.int64], lengths: list[int]) -> Iterator[bytes]:
+    def _graph_content(self, row: int) -> bytes:
+        """Return a graph as it stands in a file."""
         assert self._graphs is not None
-        for row in rows.tolist():
-            stored = self._graphs[row]
-            if isinstance(stored, Graph):
-                content = json.dumps(graph_to_plain(stored), separators=(",", ":")).encode()
-            else:
-                assert self._file is not None
-                content = bytes(self._file.section("graphs")[stored[0] : stored[1]])
-            lengths.append(len(content))
-            yield content
+        stored = self._graphs[row]
+        if isinstance(stored, Graph):
+            return json.dumps(graph_to_plain(stored), separators=(",", ":")).encode()
+        return bytes(self._text[slice(*stored)])
 
 
-def _later(lengths: list[int]) -> Iterator[bytes]:
-    """Yield the lengths of the graphs, which are known once the graphs are written."""
-    yield np.asarray(lengths, dtype="<i8").tobytes()
-
-
-def _whole_numbers(file: IndexFile, name: str) -> NDArray[np.int64]:
-    content = file.section(name)
-    if len(content) % 8:
-        raise file.damaged(f"its section {name!r} is not a list of whole numbers")
-    return np.frombuffer(content, dtype="<i8").astype(np.int64)
-
-
-def _graph_places(file: IndexFile, n: int) -> list[tuple[int, int]]:
-    lengths = _whole_numbers(file, "graph_lengths")
-    ends = np.cumsum(lengths)
-    if len(lengths) != n or (lengths < 0).any() or (n and ends[-1] != len(file.section("graphs"))):
-        raise file.damaged("the lengths of its graphs do not add up")
-    return list(zip((ends - lengths).tolist(), ends.tolist(), strict=True))
+def _graph_places(arrays: Arrays, n: int) -> list[tuple[int, int]]:
+    """Return where each graph begins and ends in the text of all."""
+    ends, text = arrays["graph_ends"], arrays["graphs"]
+    starts = np.concatenate([[0], ends])[:n]
+    if ends.dtype != np.int64 or ends.shape != (n,) or (ends < starts).any():
+        raise ValueError("the lengths of its graphs do not add up")
+    if text.dtype != np.uint8 or text.shape != (ends[-1] if n else 0,):
+        raise ValueError("the lengths of its graphs do not add up")
+    return list(zip(starts.tolist(), ends.tolist(), strict=True))
 
 
 def _model_bytes(model: SearchModel) -> bytes:
@@ -454,14 +419,13 @@ def _model_bytes(model: SearchModel) -> bytes:
         return path.read_bytes()
 
 
-def _load_model(file: IndexFile) -> SearchModel:
+def _model_from(content: NDArray[np.uint8]) -> SearchModel:
     from ddgk.estimator import DDGK
 
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
-        path.write_bytes(file.section("model"))
+        path.write_bytes(content.data)
         try:
-            found: SearchModel = DDGK.load(path)
+            return DDGK.load(path)
         except (DDGKError, OSError) as error:
-            raise file.damaged("its model cannot be read") from error
-        return found
+            raise ValueError("its model cannot be read") from error

@@ -10,11 +10,13 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ddgk.embedding import embed_graphs, embed_into
+from ddgk.embedding.workers import _Patience
 from ddgk.errors import ClusterError, MissingExtraError, TileError
 from ddgk.store import open_run
 from ddgk.store.run import begun_again
@@ -156,6 +158,34 @@ def test_a_cluster_without_workers_says_so_and_ends(
         embed_into(tmp_path / "run", DegreeEmbedder(), expected[0], cluster=client)
     assert time.monotonic() - began < 60
     assert "has no workers; waiting 4 s for some" in " ".join(capsys.readouterr().err.split())
+
+
+def test_workers_that_are_all_paused_are_no_workers(monkeypatch, capsys):
+    monkeypatch.setattr("ddgk.embedding.workers.WITHOUT_WORKERS", 0.2)
+    monkeypatch.setattr("ddgk.embedding.workers.WARN_WITHOUT_WORKERS", 0.0)
+    worker = {"status": "paused", "metrics": {"executing": 1}}
+    info = {"workers": {"tcp://a": worker}}
+    client = SimpleNamespace(status="running", scheduler_info=lambda: info)
+    patience = _Patience(client)
+    patience.check()  # one that is paused finishes what it computes
+    assert patience.idle_since is None
+    worker["metrics"]["executing"] = 0
+    patience.check()
+    assert "has no workers but some that are paused" in capsys.readouterr().err
+    time.sleep(0.3)
+    with pytest.raises(ClusterError, match=r"paused for want of memory for \d+ s; start some"):
+        patience.check()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_workers_that_die_of_a_tile_end_the_run_with_the_reason(client, tmp_path):
+    class Deadly(DegreeEmbedder):
+        @classmethod
+        def from_parts(cls, tensors, metadata):  # noqa: ARG003
+            os._exit(9)
+
+    with pytest.raises(TileError, match=r"every worker that began it died.*KilledWorker"):
+        embed_into(tmp_path, Deadly(), processes.graphs()[:8], cluster=client)
 
 
 BOGUS = """

@@ -176,7 +176,7 @@ def test_manifests_that_are_none(finished, content):
 
 def test_a_tile_forged_with_a_true_checksum_but_another_shape_is_named(finished):
     run = open_run(finished)
-    context = run._context("rows", 2)
+    context = run._context(2)
     for rows in (np.zeros((8, 5), np.float32), np.zeros((8, 4)), np.zeros((10**5, 0), np.float32)):
         (finished / TILE).write_bytes(pack("rows", {"rows": rows}, context=context))
         with pytest.raises(RunError, match=r"tile 2 .*is damaged: it holds"):
@@ -234,6 +234,12 @@ def test_a_run_that_is_no_folder(example, embedder, tmp_path, kind):
     assert kind == "loop" or isinstance(caught.value, RunError)
     with pytest.raises((RunError, RunNotFoundError)):
         open_run(path)
+
+
+def test_a_run_below_a_file_is_named(example, embedder, tmp_path):
+    (tmp_path / "mine").write_text("mine")
+    with pytest.raises(RunError, match=r"mine.run lies below a file"):
+        embed_into(tmp_path / "mine" / "run", embedder, example.graphs)
 
 
 def test_what_is_no_run_is_said(tmp_path):

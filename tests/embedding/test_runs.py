@@ -19,7 +19,7 @@ from ddgk.errors import (
     TileError,
 )
 from ddgk.graphs import Graph
-from ddgk.store import load_parts, open_run
+from ddgk.store import load_model, open_run
 from ddgk.store.files import WHOLE_RUN, Locks
 from ddgk.store.run import begun_again
 from degrees import DegreeEmbedder
@@ -36,7 +36,7 @@ def test_a_run_has_the_bits_of_an_embedding_in_memory(example, embedder, tmp_pat
     np.testing.assert_array_equal(run.rows(), example.expected)
     run = open_run(tmp_path / "run")
     assert (run.n_graphs, run.n_tiles, run.finished, run.progress) == (42, 5, set(range(5)), 1.0)
-    assert run.counts.tolist() == [8] * 5  # two graphs were given twice
+    assert run.index.counts.tolist() == [8] * 5  # two graphs were given twice
     assert run.rows().dtype == np.float32
     np.testing.assert_array_equal(run.rows(), example.expected)
     np.testing.assert_array_equal(run.rows(40), example.expected[[3, 5]])
@@ -83,7 +83,7 @@ def test_a_bucket_works_by_the_same_code(example, embedder, tmp_path, address):
     assert len(embedder.computed) == 52
     assert len(open_run(where).log()) == 7
     assert open_run(where).verify() == []
-    assert load_parts(where)[1]["n_powers"] == 3
+    assert load_model(where, DegreeEmbedder.from_parts).n_powers == 3
 
 
 def test_a_finished_run_computes_and_changes_nothing(example, embedder, finished):
@@ -152,7 +152,7 @@ def test_adding_that_was_cut_off_before_the_manifest_begins_again(example, embed
 def test_graphs_may_come_from_a_generator(example, embedder, tmp_path, monkeypatch):
     monkeypatch.setattr("ddgk.embedding.targets.GRAPHS_AT_ONCE", 10)
     run = embed_into(tmp_path, embedder, (graph for graph in example.graphs))
-    assert (run.n_graphs, len(run.indices)) == (42, 5)
+    assert (run.n_graphs, len(run.manifest.batches)) == (42, 5)
     monkeypatch.setattr("ddgk.store.run.BYTES_AT_ONCE", 1)
     blocks = list(run.blocks())
     assert len(blocks) == 42
@@ -254,7 +254,7 @@ def test_a_stop_is_told_with_what_is_kept(example, embedder, tmp_path, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("ddgk.embedding.tiles.wait", interrupted)
+        patch.setattr("ddgk.embedding.tiles.as_completed", interrupted)
         with pytest.raises(RunStopped, match="1 of 5 tiles are kept in"):
             embed_into(tmp_path, Slow(), example.graphs)
     found = embed_into(tmp_path, embedder, example.graphs).rows()
@@ -288,9 +288,9 @@ def test_no_files_stay_open(example, embedder, tmp_path):
     from ddgk.embedding import workers
     from ddgk.store import files
 
-    workers._opened.clear()
+    workers._open.cache_clear()
     embed_into(tmp_path, embedder, example.graphs)
-    assert files._handles == {}
+    assert dict(files._lock_files) == {}
     with Locks(open_run(tmp_path).folder) as held:
         assert held.take(WHOLE_RUN)
 

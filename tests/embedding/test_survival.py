@@ -61,8 +61,9 @@ def test_killed_runs_end_in_the_same_bits(tmp_path, expected, n_kills, n_workers
     waiting = processes.load(folder, n_workers)
     for _ in range(n_kills):
         process, waiting = waiting, None
-        processes.begin(process)
+        # Loaded before the first begins, which must not finish meanwhile on a busy computer.
         waiting = processes.load(folder, n_workers) if n_kills < 5 else None
+        processes.begin(process)
         wait_for_a_random_moment(folder, rng)
         process.send_signal(signal.SIGKILL)
         output, errors = process.communicate()

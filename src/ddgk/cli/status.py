@@ -69,7 +69,8 @@ def _show(run: Run) -> None:
     from ddgk.tables import print_parts, text_table
 
     manifest, finished, again, log = run.manifest, run.finished, begun_again(run), run.log()
-    n_rows, n_done = int(run.counts.sum()), int(run.counts[sorted(finished)].sum())
+    counts = run.index.counts
+    n_rows, n_done = int(counts.sum()), int(counts[sorted(finished)].sum())
     whole = len(finished) == run.n_tiles
     versions = ", ".join(f"{name} {text}" for name, text in manifest.versions.items())
     rows = [

@@ -37,29 +37,12 @@ def progress(
     work: float | None = None,
     work_done: float = 0.0,
 ) -> Iterator[Advance]:
-    """Show progress while the block runs, with the time left.
+    """Show progress while the block runs, with the time left; yield a function that counts.
 
-    Parameters
-    ----------
-    what, unit : str
-        What is done, and what is counted.
-    total, done : int
-        How many there are, and how many were done before.
-    verbose : bool
-        Whether to show anything.
-    patience : float
-        Seconds during which nothing is shown.
-    work, work_done : float, optional
-        Total cost, and the cost of what was done before, where units differ in cost.
+    what, unit: what is done, and what is counted. patience: seconds during which nothing is shown.
+    work, work_done: cost of all, and of what was done before, where units differ in cost. Call
+    ``advance(count)``, or ``advance(count, cost)``; threads may.
 
-    Yields
-    ------
-    advance : callable
-        ``advance(count)``, or ``advance(count, cost)``; threads may call it.
-
-    Examples
-    --------
-    >>> from ddgk.embedding import progress
     >>> with progress("Reading", 3, "files", verbose=False) as advance:
     ...     advance(1)
     """
@@ -70,8 +53,24 @@ def progress(
 
     console = Console(stderr=True)
     state = _State(what, total, unit, done, float(total) if work is None else work, work_done)
-    with (_bar if console.is_terminal else _lines)(console, state, patience):
+    view = _Bar(console, state) if console.is_terminal else _Lines(console, state)
+    ended = Event()
+
+    def watch() -> None:
+        wait = max(patience, view.every)
+        while not ended.wait(wait):
+            view.refresh()
+            wait = view.every
+
+    thread = Thread(target=watch, name="ddgk-progress", daemon=True)
+    thread.start()
+    try:
         yield state.advance
+    finally:
+        ended.set()
+        thread.join()
+        if state.elapsed >= patience:
+            view.end()
 
 
 class _State:
@@ -116,58 +115,41 @@ def _duration(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
-@contextmanager
-def _lines(console: Any, state: _State, patience: float) -> Iterator[None]:
-    """Print a line every few seconds, and one at the end."""
-    ended = Event()
+class _Lines:
+    """A line every few seconds, and one at the end."""
 
-    def watch() -> None:
-        wait = max(patience, LINE_EVERY)
-        while not ended.wait(wait):
-            console.print(state.line(), soft_wrap=True, highlight=False, markup=False)
-            wait = LINE_EVERY
+    def __init__(self, console: Any, state: _State) -> None:
+        self.console, self.state, self.every = console, state, LINE_EVERY
 
-    thread = Thread(target=watch, name="ddgk-progress", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-        if state.elapsed >= patience:
-            now = f"{state.done - state.already} of {state.total} {state.unit}"
-            text = f"{state.what}: {now} in {_duration(state.elapsed)}"
-            console.print(text, soft_wrap=True, highlight=False, markup=False)
+    def refresh(self) -> None:
+        self._print(self.state.line())
+
+    def end(self) -> None:
+        state = self.state
+        now = f"{state.done - state.already} of {state.total} {state.unit}"
+        self._print(f"{state.what}: {now} in {_duration(state.elapsed)}")
+
+    def _print(self, text: str) -> None:
+        self.console.print(text, soft_wrap=True, highlight=False, markup=False)
 
 
-@contextmanager
-def _bar(console: Any, state: _State, patience: float) -> Iterator[None]:
-    """Draw a bar, refreshed until the end."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+class _Bar:
+    """A bar, refreshed until the end."""
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
-    bar = Progress(*columns, TimeElapsedColumn(), console=console)
-    task = bar.add_task(state.what, total=max(state.work, 1e-9), text="")
-    ended = Event()
+    def __init__(self, console: Any, state: _State) -> None:
+        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    def refresh() -> None:
-        about = state.line().partition(" after ")[2].partition(", ")[2]
-        text = f"{state.done}/{state.total} {state.unit} {about}"
-        bar.update(task, completed=state.work_done, text=text)
+        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
+        self.bar = Progress(*columns, TimeElapsedColumn(), console=console)
+        self.task = self.bar.add_task(state.what, total=max(state.work, 1e-9), text="")
+        self.state, self.every = state, 0.2
 
-    def watch() -> None:
-        if ended.wait(patience):
-            return
-        bar.start()
-        while not ended.wait(0.2):
-            refresh()
-        refresh()
-        bar.stop()
+    def refresh(self) -> None:
+        self.bar.start()
+        about = self.state.line().partition(" after ")[2].partition(", ")[2]
+        text = f"{self.state.done}/{self.state.total} {self.state.unit} {about}"
+        self.bar.update(self.task, completed=self.state.work_done, text=text)
 
-    thread = Thread(target=watch, name="ddgk-progress", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
+    def end(self) -> None:
+        self.refresh()
+        self.bar.stop()

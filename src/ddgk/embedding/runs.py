@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
 import secrets
@@ -9,10 +10,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, TypeVar
+from typing import Any
 
 from ddgk.embedding.checks import IF_BUSY, check_choice, check_n_jobs, parse_memory
 from ddgk.embedding.progress import progress, tell
@@ -20,13 +22,16 @@ from ddgk.embedding.targets import place_targets
 from ddgk.embedding.tiles import Embedder, in_threads
 from ddgk.embedding.workers import (
     RETRIES,
+    Model,
     Report,
     Workplace,
     attempt_elsewhere,
     connected,
     on_dask,
+    refuse_other_embedder,
+    stored_model,
 )
-from ddgk.errors import BusyError, ClusterError, ModelFileError, RunError, TileError, shown
+from ddgk.errors import BusyError, ClusterError, RunError, TileError, shown
 from ddgk.graphs.graph import Graph
 from ddgk.store.files import (
     LOCK,
@@ -43,8 +48,6 @@ from ddgk.store.run import LOG, ROWS, Run
 from ddgk.store.sealed import (
     MODEL,
     MODEL_KIND,
-    MOST_BYTES,
-    model_from,
     pack,
     seal_json,
     unseal_json,
@@ -54,7 +57,6 @@ SETTINGS = "settings.json"  # what a model in the folder is, or is going to be, 
 MOST_FAILURES = 5  # tiles that fail for good before the others are not tried
 PACKAGES = ("ddgk", "numpy", "scipy", "numba")
 
-Model = TypeVar("Model", bound=Embedder)
 Path = str | os.PathLike[str]
 
 
@@ -80,7 +82,6 @@ def embed_into(
     ----------
     run : str or path
         The folder, or an address such as s3://bucket/run.
-    embedder : Embedder
     graphs : iterable of Graph
         Read once, and not held in memory together.
     add : bool
@@ -88,14 +89,10 @@ def embed_into(
     if_busy : {"wait", "share", "fail"}
         When another process works on the run: wait for it, compute other tiles of it meanwhile,
         or raise `BusyError`.
-    n_jobs : int or None
-        Threads; -1 for all processors.
-    max_memory : str, int or None
-        Memory of each worker for the tile that it computes, such as "500MB"; None: "1GB".
+    n_jobs, max_memory
+        As of `embed_graphs`; of each worker.
     cluster : str or distributed.Client, optional
         A Dask scheduler, whose workers compute the tiles.
-    verbose : bool
-        Show progress.
 
     Returns
     -------
@@ -106,32 +103,33 @@ def embed_into(
     n_threads, n_bytes = check_n_jobs(n_jobs), parse_memory(max_memory)
     folder = open_folder(run)
     with connected(cluster) as client, _opened_locks(folder) as locks:
-        with _planning(locks, folder, if_busy):
-            manifest, existing = _begun(folder, embedder)
-            placed = place_targets(
-                folder,
-                manifest,
-                graphs,
-                embedder,
-                existing=existing,
-                add=add,
+        with _held(locks, PLANNING, folder, if_busy):
+            begun = _begun(folder, embedder)
+            placed = place_targets(begun, graphs, embedder, add=add, max_memory=n_bytes)
+        if len(placed.finished) == placed.n_tiles:
+            return placed
+        _refuse_other_version(placed)
+        if client is None:
+            work = Workplace(placed, embedder, locks, n_bytes).attempt
+            pool = partial(in_threads, n_threads, work)
+        else:
+            elsewhere = partial(
+                attempt_elsewhere,
+                address=placed.address,
+                token=placed.manifest.token,
+                kind=type(embedder),
                 max_memory=n_bytes,
             )
-        if len(placed.finished) < placed.n_tiles:
-            _refuse_other_version(placed)
-            with _whole_run(locks, placed, if_busy, verbose):
-                if client is None:
-                    work = Workplace(placed, embedder, locks, n_bytes).attempt
-                    compute(placed, partial(in_threads, n_threads, work), verbose)
-                else:
-                    elsewhere = partial(
-                        attempt_elsewhere,
-                        address=placed.address,
-                        token=placed.manifest.token,
-                        kind=type(embedder),
-                        max_memory=n_bytes,
-                    )
-                    compute(placed, partial(on_dask, client, elsewhere), verbose)
+            pool = partial(on_dask, client, elsewhere)
+        try:
+            with _held(locks, WHOLE_RUN, folder, if_busy, verbose=verbose):
+                compute(placed, pool, verbose)
+        except KeyboardInterrupt:
+            raise RunStopped(_kept(placed)) from None
+        except ClusterError as error:
+            raise ClusterError(
+                f"{error}. {_kept(placed)}; it can be continued here or there"
+            ) from error
     return placed
 
 
@@ -145,36 +143,27 @@ def train_into(
 ) -> Model:
     """Return the model of a run folder, or train it and keep it there.
 
-    Parameters
-    ----------
-    run : str or path
-    settings : JSON object
-        Everything known before training that changes a row: a folder with other settings is
-        refused, and the message names the ones that differ.
-    train : callable
-        Returns the model; not called if it is in the folder.
-    kind : type
-        The class of the model, whose `from_parts` reads it.
-    if_busy : {"wait", "share", "fail"}
-        "wait" and "share" wait for another process that trains it.
+    settings: everything known before training that changes a row: a folder with other settings is
+    refused, and the message names the ones that differ. train: returns the model; not called if it
+    is in the folder. kind: its class, whose `from_parts` reads it. if_busy: "wait" and "share" wait
+    for another process that trains it.
     """
     check_choice("if_busy", if_busy, IF_BUSY)
     folder = open_folder(run)
-    with _opened_locks(folder) as locks, _planning(locks, folder, if_busy):
+    with _opened_locks(folder) as locks, _held(locks, PLANNING, folder, if_busy):
         manifest = read_manifest(folder)
         if manifest is None:
             _refuse_foreign(folder)
-        sealed = seal_json("settings", settings)
-        there = stored_settings(run)
-        if there is not None:
+        sealed, there = seal_json("settings", settings), stored_settings(run)
+        if there is None:
+            folder.write(SETTINGS, sealed)
+        else:
             _refuse_other_settings(folder, there, unseal_json("settings", sealed))
             if folder.has(MODEL):
-                return _stored_model(folder, manifest, kind)
-        else:
-            folder.write(SETTINGS, sealed)
+                return stored_model(folder, kind, manifest)
         model = train()
         if manifest is not None:
-            _refuse_other_embedder(folder, manifest, model)
+            refuse_other_embedder(folder, manifest, model)
         _write_model(folder, manifest, model)
         return model
 
@@ -194,8 +183,8 @@ def stored_settings(run: Path) -> dict[str, Any] | None:
         ) from error
 
 
-def _begun(folder: Folder, embedder: Embedder) -> tuple[Manifest, Run | None]:
-    """Return the manifest of a run that exists, and the run; or of a new one."""
+def _begun(folder: Folder, embedder: Embedder) -> Run:
+    """Return the run of a folder; a new one has no tiles, and its manifest is not written yet."""
     manifest = read_manifest(folder)
     if manifest is None:
         _refuse_foreign(folder)
@@ -207,57 +196,43 @@ def _begun(folder: Folder, embedder: Embedder) -> tuple[Manifest, Run | None]:
             engine=embedder.engine_name,
             dtype=str(embedder.dtype),
             columns=tuple(map(str, embedder.columns)),
-            model="",
+            model=_write_model(folder, None, embedder),
         )
-        return manifest.with_model(_write_model(folder, None, embedder)), None
-    _refuse_other_embedder(folder, manifest, embedder)
+        return Run(folder, manifest)
+    refuse_other_embedder(folder, manifest, embedder)
     if not folder.has(MODEL):
-        manifest = manifest.with_model(_write_model(folder, manifest, embedder))
-    existing = Run(folder, manifest)
-    existing.model_content()
-    return manifest, existing
+        manifest = replace(manifest, model=_write_model(folder, manifest, embedder))
+    run = Run(folder, manifest)
+    run.model_content()
+    return run
 
 
-def _write_model(folder: Folder, manifest: Manifest | None, embedder: Embedder) -> bytes:
-    """Keep a model in a folder; the manifest of a run that exists follows."""
-    tensors, metadata = embedder.to_parts()
-    content = pack(MODEL_KIND, tensors, metadata)
+def _write_model(folder: Folder, manifest: Manifest | None, embedder: Embedder) -> str:
+    """Keep a model in a folder, and return its checksum; a manifest that is there follows."""
+    content = pack(MODEL_KIND, *embedder.to_parts())
     folder.write(MODEL, content)
+    checksum = hashlib.sha256(content).hexdigest()
     if manifest is not None:
-        folder.write(MANIFEST, manifest.with_model(content).as_bytes())
-    return content
-
-
-def _stored_model(folder: Folder, manifest: Manifest | None, kind: type[Model]) -> Model:
-    try:
-        content = (
-            folder.read(MODEL, MOST_BYTES)
-            if manifest is None
-            else Run(folder, manifest).model_content()
-        )
-        model = model_from(content, kind.from_parts)
-    except ValueError as error:
-        if isinstance(error, RunError) and not isinstance(error, ModelFileError):
-            raise
-        raise RunError(
-            f"{folder.address}/{MODEL} is damaged ({error}); remove this file and run the same "
-            "command again, which trains it; finished tiles are kept"
-        ) from error
-    if manifest is not None:
-        _refuse_other_embedder(folder, manifest, model)
-    return model
+        folder.write(MANIFEST, replace(manifest, model=checksum).as_bytes())
+    return checksum
 
 
 def compute(
     run: Run, pool: Callable[[Iterable[int]], Iterator[Report]], verbose: bool = False
 ) -> None:
     """Compute the tiles that are missing, the most expensive first, until none is."""
-    costs, counts = run.costs, run.counts
+    costs, counts = run.index.costs, run.index.counts
     finished = run.finished
+    before = sorted(finished)
     failures: dict[int, Report] = {}
     attempts: Counter[int] = Counter()
-    before = sorted(finished)
-    shown_progress = progress(
+
+    def finish(tile: int) -> None:
+        finished.add(tile)
+        failures.pop(tile, None)
+        advance(int(counts[tile]), float(costs[tile]))
+
+    with progress(
         "Embedding",
         int(counts.sum()),
         "graphs",
@@ -265,49 +240,36 @@ def compute(
         done=int(counts[before].sum()),
         work=float(costs.sum()),
         work_done=float(costs[before].sum()),
-    )
-
-    def finish(tile: int) -> None:
-        finished.add(tile)
-        failures.pop(tile, None)
-        advance(int(counts[tile]), float(costs[tile]))
-
-    try:
-        with shown_progress as advance:
-            while True:
-                given_up = {tile for tile, report in failures.items() if report.final}
-                missing = sorted(set(range(run.n_tiles)) - finished - given_up)
-                if not missing:
-                    break
-                missing.sort(key=lambda tile: -costs[tile])
-                progressed = False
-                with closing(pool(missing)) as reports:  # type: ignore[type-var]
-                    for report in reports:
-                        progressed |= report.state != "busy"
-                        if report.state in ("computed", "stored"):
-                            finish(report.tile)
-                        elif report.state == "failed":
-                            attempts[report.tile] += 1
-                            final = report.final or attempts[report.tile] > RETRIES
-                            failures[report.tile] = Report(
-                                report.tile, "failed", report.error, final, report.halting
-                            )
-                            _stop_early(run, failures, report)
-                if not progressed:  # other processes have what is left
-                    time.sleep(0.3)
-                    for tile in sorted(run.finished - finished):
-                        finish(tile)
-    except KeyboardInterrupt:
-        raise RunStopped(_kept(run)) from None
-    except ClusterError as error:
-        raise ClusterError(f"{error}. {_kept(run)}; it can be continued here or there") from error
+    ) as advance:
+        while missing := set(range(run.n_tiles)) - finished - _given_up(failures):
+            progressed = False
+            order = sorted(missing, key=lambda tile: (-costs[tile], tile))
+            with closing(pool(order)) as reports:  # type: ignore[type-var]
+                for report in reports:
+                    progressed |= report.state != "busy"
+                    if report.state in ("computed", "stored"):
+                        finish(report.tile)
+                    elif report.state != "busy":
+                        attempts[report.tile] += 1
+                        if attempts[report.tile] > RETRIES and report.state == "failed":
+                            report = replace(report, state="refused")
+                        failures[report.tile] = report
+                        _stop_early(run, failures, report)
+            if not progressed:  # other processes have what is left
+                time.sleep(0.3)
+                for tile in sorted(run.finished - finished):
+                    finish(tile)
     if failures:
         raise TileError(_failed(run, failures))
 
 
+def _given_up(failures: dict[int, Report]) -> set[int]:
+    return {tile for tile, report in failures.items() if report.state != "failed"}
+
+
 def _stop_early(run: Run, failures: dict[int, Report], report: Report) -> None:
-    final = {tile: found for tile, found in failures.items() if found.final}
-    if report.halting or len(final) >= MOST_FAILURES:
+    final = {tile: failures[tile] for tile in _given_up(failures)}
+    if report.state == "halted" or len(final) >= MOST_FAILURES:
         raise TileError(_failed(run, final))
 
 
@@ -358,22 +320,6 @@ def _refuse_other_settings(folder: Folder, there: dict[str, Any], here: dict[str
         )
 
 
-def _refuse_other_embedder(folder: Folder, manifest: Manifest, embedder: Embedder) -> None:
-    """Refuse to mix rows of two models or two engines; what the model says is what counts."""
-    if manifest.engine != embedder.engine_name:
-        raise RunError(
-            f"{folder.address} was begun with the engine {shown(manifest.engine)}, and this is "
-            f"{embedder.engine_name}; engines round differently: continue with that one, or name a "
-            "new folder"
-        )
-    here = (embedder.identity, str(embedder.dtype), tuple(map(str, embedder.columns)))
-    if (manifest.identity, manifest.dtype, manifest.columns) != here:
-        raise RunError(
-            f"{folder.address} is a run of another configuration: its model differs in sources, "
-            "options or seed. Give the same options and graphs to continue it, or name a new folder"
-        )
-
-
 def _refuse_other_version(run: Run) -> None:
     theirs, ours = run.manifest.versions.get("ddgk"), version("ddgk")
     if theirs != ours:
@@ -393,36 +339,21 @@ def _opened_locks(folder: Folder) -> Iterator[Locks]:
 
 
 @contextmanager
-def _planning(locks: Locks, folder: Folder, if_busy: str) -> Iterator[None]:
-    """Hold the lock for what only one process may do; others wait, which takes seconds."""
-    if if_busy == "fail" and not locks.take(PLANNING):
-        raise BusyError(_busy(folder.address))
-    with locks.held(PLANNING):
-        yield
-
-
-@contextmanager
-def _whole_run(locks: Locks, run: Run, if_busy: str, verbose: bool) -> Iterator[None]:
-    """Wait until no other process computes the run; or share it; or refuse."""
-    if locks.take(WHOLE_RUN) or if_busy == "share":
-        try:
-            yield
-        finally:
-            locks.give_back(WHOLE_RUN)
-        return
-    if if_busy == "fail":
-        raise BusyError(_busy(run.address))
-    if verbose:
-        tell(f"waiting for another process that computes {run.address}")
+def _held(
+    locks: Locks, byte: int, folder: Folder, if_busy: str, *, verbose: bool = False
+) -> Iterator[None]:
+    """Hold a lock; if another process has it, wait, refuse, or share what is not planning."""
+    taken = locks.take(byte)
+    if not taken and if_busy == "fail":
+        raise BusyError(
+            f"another process is at work in {folder.address}; wait for it with if_busy='wait' "
+            "(--if-busy wait), or help it with 'share'"
+        )
+    if not taken and (if_busy == "wait" or byte == PLANNING):
+        if verbose:
+            tell(f"waiting for another process that computes {folder.address}")
+        locks.wait(byte)
     try:
-        with locks.held(WHOLE_RUN):
-            yield
-    except KeyboardInterrupt as error:
-        raise error if isinstance(error, RunStopped) else RunStopped(_kept(run)) from None
-
-
-def _busy(address: str) -> str:
-    return (
-        f"another process is at work in {address}; wait for it with if_busy='wait' "
-        "(--if-busy wait), or help it with 'share'"
-    )
+        yield
+    finally:
+        locks.give_back(byte)

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -98,20 +97,9 @@ class Tile:
 
 
 def plan_tiles(embedder: Embedder, graphs: Sequence[Graph], max_memory: int) -> list[Tile]:
-    """Divide graphs into tiles, the most expensive first.
+    """Divide graphs into tiles, the most expensive first; together they hold each position once.
 
-    Parameters
-    ----------
-    embedder : Embedder
-        Estimates cost and memory of each graph.
-    graphs : sequence of Graph
-    max_memory : int
-        Bytes that the graphs of a tile may take together; a single graph may take more.
-
-    Returns
-    -------
-    list of Tile
-        Together they hold each position once.
+    max_memory: bytes that the graphs of a tile may take together; a single graph may take more.
     """
     costs = [max(0.0, float(embedder.cost(graph))) for graph in graphs]
     order = sorted(range(len(graphs)), key=lambda position: (-costs[position], position))
@@ -213,16 +201,12 @@ def in_threads(
     n_threads: int, work: Callable[[int], Result], tiles: Iterable[int]
 ) -> Iterator[Result]:
     """Compute tiles in threads; closing the iterator waits for the tiles being computed."""
-    waiting = iter(tiles)
     with ThreadPoolExecutor(n_threads, thread_name_prefix="ddgk-tile") as pool:
-        running: set[Future[Result]] = {
-            pool.submit(work, tile) for tile in islice(waiting, n_threads)
-        }
-        while running:
-            done, running = wait(running, return_when=FIRST_COMPLETED)
-            running |= {pool.submit(work, tile) for tile in islice(waiting, len(done))}
-            for future in done:
+        try:
+            for future in as_completed([pool.submit(work, tile) for tile in tiles]):
                 yield future.result()
+        finally:
+            pool.shutdown(cancel_futures=True)
 
 
 def embed_graphs(
@@ -233,23 +217,10 @@ def embed_graphs(
     max_memory: str | int | None = None,
     verbose: bool = False,
 ) -> NDArray[np.floating]:
-    """Return the rows of graphs.
+    """Return the rows of graphs, (n_graphs, n_columns); the graphs are read once.
 
-    Parameters
-    ----------
-    embedder : Embedder
-    graphs : iterable of Graph
-        Read once.
-    n_jobs : int or None
-        Threads; -1 for all processors. Results do not depend on it.
-    max_memory : str, int or None
-        Memory of each thread for the tile that it computes, such as "500MB"; None: "1GB".
-    verbose : bool
-        Show progress.
-
-    Returns
-    -------
-    array of shape (n_graphs, n_columns)
+    n_jobs: threads, -1 for all processors; results do not depend on it. max_memory: of each thread
+    for the tile that it computes, such as "500MB"; None: "1GB".
     """
     n_threads, n_bytes = check_n_jobs(n_jobs), parse_memory(max_memory)
     listed = list(graphs)

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import queue
 import socket
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from time import monotonic, perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 from ddgk.embedding.progress import tell
 from ddgk.embedding.tiles import HALTING, Embedder, compute_rows
@@ -26,9 +25,12 @@ from ddgk.errors import (
     TileError,
     shown,
 )
-from ddgk.store.files import FIRST_TILE, Locks
+from ddgk.store.files import FIRST_TILE, Folder, Locks
+from ddgk.store.manifest import Manifest
 from ddgk.store.run import LOG, ROWS, Run, file_name, open_run
-from ddgk.store.sealed import MODEL, model_from
+from ddgk.store.sealed import MODEL, MOST_BYTES, model_from
+
+Model = TypeVar("Model", bound=Embedder)
 
 RETRIES = 2  # of a tile that failed
 CONNECTING = 15.0  # seconds to reach a scheduler
@@ -42,15 +44,13 @@ OPENED_AT_ONCE = 2  # runs that a worker of a cluster keeps open
 class Report:
     """What became of a tile of a run.
 
-    state: "computed", "stored" (it was there), "busy" (another process has it), or "failed".
-    final: trying again would not help. halting: other tiles would fail likewise.
+    state: "computed", "stored" (it was there), "busy" (another process has it), "failed" (another
+    attempt may succeed), "refused" (none would), or "halted" (other tiles would fail likewise).
     """
 
     tile: int
     state: str
     error: str = ""
-    final: bool = False
-    halting: bool = False
 
 
 @dataclass(frozen=True)
@@ -65,25 +65,25 @@ class Workplace:
     def attempt(self, tile: int) -> Report:
         """Compute a tile and store it, unless it is stored or another process computes it."""
         try:
-            return self._attempt(tile)
-        except TileError as error:  # one of its graphs fails; another attempt may succeed
+            return Report(tile, self._attempt(tile))
+        except TileError as error:  # one of its graphs fails
             return Report(tile, "failed", str(error))
         except DDGKError as error:
-            return Report(tile, "failed", str(error), final=True)
+            return Report(tile, "refused", str(error))
         except OSError as error:
-            halting = error.errno in HALTING
-            return Report(tile, "failed", _spoken(error), final=halting, halting=halting)
+            state = "halted" if error.errno in HALTING else "failed"
+            return Report(tile, state, _spoken(error))
         except Exception as error:
             return Report(tile, "failed", f"{type(error).__name__}: {shown(str(error))}")
 
-    def _attempt(self, tile: int) -> Report:
+    def _attempt(self, tile: int) -> str:
         if self._is_stored(tile):
-            return Report(tile, "stored")
+            return "stored"
         if not self.locks.take(FIRST_TILE + tile):
-            return Report(tile, "busy")
+            return "busy"
         try:
             if self._is_stored(tile):  # meanwhile
-                return Report(tile, "stored")
+                return "stored"
             begun = self.locks.count(tile)
             began = perf_counter()
             graphs, positions = self.run.graphs(tile)
@@ -91,7 +91,7 @@ class Workplace:
             self.run.write_tile(tile, rows)
             line = _line(tile, len(graphs), perf_counter() - began, begun)
             self.run.folder.append(LOG, f"tile-{tile:08d}", line)
-            return Report(tile, "computed")
+            return "computed"
         finally:
             self.locks.give_back(FIRST_TILE + tile)
 
@@ -111,63 +111,67 @@ def _spoken(error: OSError) -> str:
     return f"{error.filename}: {error.strerror}" if named else f"{type(error).__name__}: {error}"
 
 
-_opened: OrderedDict[tuple[str, str, int], Workplace] = OrderedDict()
-_guard = threading.Lock()
-
-
 def attempt_elsewhere(
     tile: int, *, address: str, token: str, kind: type[Embedder], max_memory: int
 ) -> Report:
-    """Compute a tile in another process, which opens the run and its model by itself.
-
-    Raises
-    ------
-    Exception
-        If another attempt may succeed, so that the cluster repeats it.
-    """
+    """Compute a tile in another process, which opens the run and its model by itself."""
     try:
-        with _guard:
-            key = (address, token, max_memory)
-            place = _opened.get(key)
-            if place is None:
-                place = _opened[key] = _open(address, token, kind, max_memory)
-                while len(_opened) > OPENED_AT_ONCE:
-                    _opened.popitem(last=False)[1].locks.close()
+        place = _open(address, token, kind, max_memory)
     except DDGKError as error:
-        return Report(tile, "failed", str(error), final=True)
-    report = place.attempt(tile)
-    if report.state == "failed" and not report.final:
-        raise TileError(report.error)
-    return report
+        return Report(tile, "refused", f"a worker on {socket.gethostname()}: {error}")
+    return place.attempt(tile)
 
 
+@lru_cache(maxsize=OPENED_AT_ONCE)
 def _open(address: str, token: str, kind: type[Embedder], max_memory: int) -> Workplace:
-    host = socket.gethostname()
     try:
         run = open_run(address)
     except RunNotFoundError as error:
         raise RunError(
-            f"a worker on {host} finds no run at {address}; workers need the same folder under the "
-            "same name, or a bucket"
+            f"it finds no run at {address}; workers need the same folder under the same name, or a "
+            "bucket"
         ) from error
     if not run.manifest.covers(token):
         raise RunError(
-            f"a worker on {host} finds another run at {address}; it was changed meanwhile, or is "
-            "not the same folder there"
+            f"it finds another run at {address}; it was changed meanwhile, or is not the same "
+            "folder there"
         )
-    try:
-        embedder = model_from(run.model_content(), kind.from_parts)
-    except ValueError as error:
-        if isinstance(error, DDGKError):
-            raise
-        raise RunError(f"{address}/{MODEL} is damaged: {error}") from error
-    expected = (run.manifest.identity, run.manifest.engine)
-    if (embedder.identity, embedder.engine_name) != expected:
-        raise RunError(
-            f"{address}/{MODEL} is not the model that this run began with, or the engine on {host} "
-            f"is {embedder.engine_name} in place of {run.manifest.engine}"
-        )
+    embedder = stored_model(run.folder, kind, run.manifest)
     return Workplace(run, embedder, Locks(run.folder), max_memory)
+
+
+def stored_model(folder: Folder, kind: type[Model], manifest: Manifest | None) -> Model:
+    """Read the model of a folder; raise if it is damaged, or not that of the run."""
+    try:
+        model = model_from(folder.read(MODEL, MOST_BYTES), kind.from_parts)
+    except FileNotFoundError:
+        raise RunError(f"{folder.address}/{MODEL} is missing; run the same command again") from None
+    except RunError:
+        raise
+    except ValueError as error:
+        raise RunError(
+            f"{folder.address}/{MODEL} is damaged ({error}); remove this file and run the same "
+            "command again, which trains it; finished tiles are kept"
+        ) from error
+    if manifest is not None:
+        refuse_other_embedder(folder, manifest, model)
+    return model
+
+
+def refuse_other_embedder(folder: Folder, manifest: Manifest, embedder: Embedder) -> None:
+    """Refuse to mix rows of two models or two engines; what the model says is what counts."""
+    if manifest.engine != embedder.engine_name:
+        raise RunError(
+            f"{folder.address} was begun with the engine {shown(manifest.engine)}, and this is "
+            f"{embedder.engine_name}; engines round differently: continue with that one, or name a "
+            "new folder"
+        )
+    here = (embedder.identity, str(embedder.dtype), tuple(map(str, embedder.columns)))
+    if (manifest.identity, manifest.dtype, manifest.columns) != here:
+        raise RunError(
+            f"{folder.address} is a run of another configuration: its model differs in sources, "
+            "options or seed. Give the same options and graphs to continue it, or name a new folder"
+        )
 
 
 @contextmanager
@@ -217,7 +221,7 @@ def on_dask(client: Any, work: Callable[[int], Report], tiles: Iterable[int]) ->
     numbers = list(tiles)
     came: queue.SimpleQueue[Any] = queue.SimpleQueue()
     try:
-        futures = client.map(work, numbers, pure=False, retries=RETRIES, key="ddgk-tile")
+        futures = client.map(work, numbers, pure=False, key="ddgk-tile")
         known = {future.key: number for future, number in zip(futures, numbers, strict=True)}
         for future in futures:
             future.add_done_callback(came.put)
@@ -245,7 +249,7 @@ def on_dask(client: Any, work: Callable[[int], Report], tiles: Iterable[int]) ->
 
 
 class _Patience:
-    """Notices that a scheduler is gone, or has no workers."""
+    """Notices that a scheduler is gone, or has no workers that can work."""
 
     def __init__(self, client: Any) -> None:
         self.client = client
@@ -268,23 +272,30 @@ class _Patience:
                 raise _gone(self.client)
             return
         self.silent_since = None
+        workers: list[Any] = []
         with suppress(OSError, TimeoutError, RuntimeError):
-            if self.client.nthreads():
-                self.idle_since, self.told = None, False
-                return
+            workers = list(self.client.scheduler_info()["workers"].values())
+        if any(map(_can_work, workers)):
+            self.idle_since, self.told = None, False
+            return
         self.idle_since = self.idle_since or now
         idle = now - self.idle_since
+        lack, where = "no workers", f"the cluster at {_address(self.client)}"
+        if workers:
+            lack += " but some that are paused for want of memory"
         if idle >= WITHOUT_WORKERS:
             raise ClusterError(
-                f"the cluster at {_address(self.client)} has had no workers for {idle:.0f} s; "
-                "start some with `dask worker`"
+                f"{where} has had {lack} for {idle:.0f} s; start some with `dask worker`"
             )
         if idle >= WARN_WITHOUT_WORKERS and not self.told:
             self.told = True
-            tell(
-                f"the cluster at {_address(self.client)} has no workers; waiting "
-                f"{WITHOUT_WORKERS:.0f} s for some"
-            )
+            tell(f"{where} has {lack}; waiting {WITHOUT_WORKERS:.0f} s for some")
+
+
+def _can_work(worker: Mapping[str, Any]) -> bool:
+    """Return whether a worker computes, or would take a task."""
+    busy = worker.get("metrics", {}).get("executing", 0) > 0
+    return busy or worker.get("status") != "paused"
 
 
 def _report(future: Any, number: int) -> Report:
@@ -294,7 +305,9 @@ def _report(future: Any, number: int) -> Report:
         return report
     error = future.exception()
     said = f"{type(error).__name__}: {shown(str(error))}"
-    return Report(number, "failed", said, final=True)
+    if type(error).__name__ == "KilledWorker":
+        said = "every worker that began it died, as they do for want of memory (KilledWorker)"
+    return Report(number, "refused", said)
 
 
 def _address(client: Any) -> str:

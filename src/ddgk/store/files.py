@@ -34,18 +34,7 @@ TEMPORARY = ".writing-"  # prefix of files that are not complete
 
 
 def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file so that its name only ever refers to the whole content.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from ddgk.store import write_atomically
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_atomically(Path(folder, "x"), b"content")
-    ...     Path(folder, "x").read_bytes()
-    b'content'
-    """
+    """Write a file so that its name only ever refers to the whole content."""
     with replacing(path) as file:
         file.write(content)
 
@@ -104,19 +93,15 @@ class LocalFolder:
 
     def create(self) -> None:
         """Make the folder, if it does not exist."""
-        with naming_odd_files(self.path):
-            self.path.mkdir(parents=True, exist_ok=True)
+        if not _is_there(self.path, folder=True):
+            try:
+                self.path.mkdir(parents=True, exist_ok=True)
+            except NotADirectoryError as error:
+                raise RunError(f"{self.path} lies below a file; name another folder") from error
 
     def has(self, name: str) -> bool:
         """Return whether a file exists; raise if something else has its name."""
-        path = self.path / name
-        try:
-            found = path.is_file()
-        except ValueError:  # a NUL in the name
-            return False
-        if not found and os.path.lexists(path):
-            raise _odd(path)
-        return found
+        return _is_there(self.path / name)
 
     def size(self, name: str) -> int:
         """Return the number of bytes of a file; 0 if it does not exist."""
@@ -134,14 +119,13 @@ class LocalFolder:
     def write(self, name: str, content: bytes) -> None:
         """Write a file atomically; it is on the disk when this returns."""
         path = self.path / name
-        with naming_odd_files(path):
+        if not self.has(name) and not _is_there(path.parent, folder=True):
             path.parent.mkdir(parents=True, exist_ok=True)
-            write_atomically(path, content)
+        write_atomically(path, content)
 
     def remove(self, name: str) -> None:
         """Remove a file or a link, if it exists."""
-        with naming_odd_files(self.path / name):
-            (self.path / name).unlink(missing_ok=True)
+        (self.path / name).unlink(missing_ok=True)
 
     def names(self, folder: str) -> dict[str, int]:
         """List what is directly in a folder, with sizes; -1 for what is not a file.
@@ -149,9 +133,7 @@ class LocalFolder:
         Empty if there is no such folder. Sub-folders of the root are left out.
         """
         path = self.path / folder
-        if not path.is_dir():
-            if os.path.lexists(path):
-                raise _odd(path)
+        if not _is_there(path, folder=True):
             return {}
         found = {}
         with os.scandir(path) as entries:
@@ -168,10 +150,8 @@ class LocalFolder:
 
         key: what the line is about.
         """
-        path = self.path / name
-        with naming_odd_files(path):
-            self.has(name)
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+        self.has(name)
+        handle = os.open(self.path / name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
         try:
             os.write(handle, f"{line}\n".encode("utf-8", "backslashreplace"))
         finally:
@@ -184,20 +164,20 @@ class LocalFolder:
         return self.read(name).decode("utf-8", "replace").split("\n")[:-1]
 
 
-def _odd(path: Path) -> RunError:
-    kind = "a link to nothing" if path.is_symlink() and not path.exists() else "not a file"
-    kind = "a folder" if path.is_dir() else kind
-    return RunError(f"{path} is {kind}, where a run keeps a file or folder of its own; remove it")
-
-
-@contextmanager
-def naming_odd_files(path: Path) -> Iterator[None]:
-    """Turn what the system says of a folder or link in a file's place into an error of ours."""
+def _is_there(path: Path, *, folder: bool = False) -> bool:
+    """Return whether a file or folder exists; raise if something else has its name."""
     try:
-        yield
-    except (IsADirectoryError, NotADirectoryError, FileExistsError) as error:
-        culprit = Path(error.filename or path)
-        raise _odd(culprit if os.path.lexists(culprit) else path) from error
+        there = path.is_dir() if folder else path.is_file()
+        other = not there and os.path.lexists(path)
+    except ValueError:  # a NUL in the name
+        return False
+    if other:
+        kind = "a folder" if path.is_dir() else "not a file"
+        kind = "a link to nothing" if path.is_symlink() and not path.exists() else kind
+        raise RunError(
+            f"{path} is {kind}, where a run keeps a file or folder of its own; remove it"
+        )
+    return there
 
 
 class Bucket:
@@ -218,9 +198,6 @@ class Bucket:
         except ValueError as error:
             raise RunError(f"{address} is not an address that fsspec knows: {error}") from error
         self.system, self.root = found
-
-    def create(self) -> None:
-        """Do nothing: buckets have no folders."""
 
     def has(self, name: str) -> bool:
         """Return whether an object exists."""
@@ -288,8 +265,23 @@ LOCK = "run.lock"
 WHOLE_RUN, PLANNING, FIRST_TILE = 0, 1, 2
 MOST_COUNTED = 255
 
-# A process loses its locks of a file when it closes any handle of it, so there is one for all.
-_handles: dict[Path, tuple[int, int]] = {}
+
+class _LockFile:
+    """An open lock file. A process loses its locks when it closes any handle, so there is one."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            _is_there(path)
+            self.handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+        except OSError:
+            # A user who may only read the folder can still read what is finished.
+            if not path.exists():
+                raise
+            self.handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        weakref.finalize(self, os.close, self.handle)
+
+
+_lock_files: weakref.WeakValueDictionary[Path, _LockFile] = weakref.WeakValueDictionary()
 _guard = threading.Lock()
 
 
@@ -297,17 +289,17 @@ class Locks:
     """The locks of a run folder; without effect in a bucket, or on a file system without locks."""
 
     def __init__(self, folder: Folder) -> None:
-        local = isinstance(folder, LocalFolder) and fcntl is not None
-        self._path = folder.path / LOCK if local and isinstance(folder, LocalFolder) else None
-        self._handle = None if self._path is None else _open(self._path)
-        if self._path is not None:
-            self._closing = weakref.finalize(self, _close, self._path)
+        self._file: _LockFile | None = None
+        if fcntl is not None and isinstance(folder, LocalFolder):
+            path = folder.path / LOCK
+            with _guard:
+                self._file = _lock_files.get(path) or _LockFile(path)
+                _lock_files[path] = self._file
 
     def close(self) -> None:
         """Close the file and release its locks, once nothing in this process uses it."""
-        if self._handle is not None:
-            self._handle = None
-            self._closing()
+        with _guard:
+            self._file = None
 
     def __enter__(self) -> Locks:
         return self
@@ -317,10 +309,10 @@ class Locks:
 
     def take(self, byte: int) -> bool:
         """Take a lock if no other process has it; return whether it was taken."""
-        if self._handle is None:
+        if self._file is None:
             return True
         try:
-            fcntl.lockf(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+            fcntl.lockf(self._file.handle, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
         except (BlockingIOError, PermissionError):
             return False
         except OSError:  # this file system has no locks
@@ -329,62 +321,28 @@ class Locks:
 
     def give_back(self, byte: int) -> None:
         """Release a lock."""
-        if self._handle is not None:
-            try:
-                fcntl.lockf(self._handle, fcntl.LOCK_UN, 1, byte)
-            except OSError:
-                return
+        if self._file is not None:
+            with suppress(OSError):
+                fcntl.lockf(self._file.handle, fcntl.LOCK_UN, 1, byte)
 
-    @contextmanager
-    def held(self, byte: int) -> Iterator[None]:
-        """Hold a lock while the block runs; wait until it is free."""
+    def wait(self, byte: int) -> None:
+        """Take a lock as soon as it is free."""
         while not self.take(byte):
             time.sleep(0.1)
-        try:
-            yield
-        finally:
-            self.give_back(byte)
 
     def count(self, tile: int) -> int:
         """Count another start of a locked tile, and return how often it was begun."""
-        if self._handle is None:
+        if self._file is None:
             return 1
         begun = min(MOST_COUNTED, self.counted(tile) + 1)
         # A full disk is reported where rows are written, not here.
         with suppress(OSError):
-            os.pwrite(self._handle, bytes([begun]), FIRST_TILE + tile)
+            os.pwrite(self._file.handle, bytes([begun]), FIRST_TILE + tile)
         return begun
 
     def counted(self, tile: int) -> int:
         """Return how often a tile was begun."""
-        if self._handle is None:
+        if self._file is None:
             return 0
-        found = os.pread(self._handle, 1, FIRST_TILE + tile)
+        found = os.pread(self._file.handle, 1, FIRST_TILE + tile)
         return found[0] if found else 0
-
-
-def _open(path: Path) -> int:
-    with _guard:
-        handle, users = _handles.get(path, (-1, 0))
-        if users == 0:
-            try:
-                with naming_odd_files(path):
-                    LocalFolder(path.parent).has(path.name)
-                    handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
-            except OSError:
-                # A user who may only read the folder can still read what is finished.
-                if not path.exists():
-                    raise
-                handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-        _handles[path] = handle, users + 1
-        return handle
-
-
-def _close(path: Path) -> None:
-    with _guard:
-        handle, users = _handles[path]
-        if users > 1:
-            _handles[path] = handle, users - 1
-        else:
-            del _handles[path]
-            os.close(handle)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import LabelError, shown
-from ddgk.graphs.graph import Graph, describe, label_key
+from ddgk.graphs.graph import Graph, describe
+from ddgk.graphs.labels import label_as_json, label_from_json
 from ddgk.store.sealed import Arrays, canonical, parse_json
 
 MOST_NODES = 1 << 26  # of all graphs of a file; nodes take no bytes, so it could claim any number
@@ -30,18 +30,8 @@ def graphs_to_tensors(
 ) -> Arrays:
     """Return graphs as named arrays; `graphs_from_tensors` is the inverse.
 
-    Parameters
-    ----------
-    graphs : sequence of Graph
-    prefix : str
-        Put before the names of the arrays.
-    node_names : bool
-        Whether to keep the caller's names of nodes.
+    prefix: put before the names of the arrays. node_names: keep the caller's names of nodes.
 
-    Examples
-    --------
-    >>> from ddgk.graphs import Graph
-    >>> from ddgk.store import graphs_from_tensors, graphs_to_tensors
     >>> graphs = [Graph(2, [(0, 1)], node_labels="CO"), Graph(1, [], node_labels="C")]
     >>> tensors = graphs_to_tensors(graphs, prefix="source.")
     >>> tensors["source.nodes"]
@@ -109,7 +99,7 @@ def graphs_from_tensors(tensors: Mapping[str, NDArray[Any]], *, prefix: str = ""
     counts = {NODES: nodes, EDGES: n_edges}
     columns: dict[str, list[Any]] = {
         "edges": _cut(edges, n_edges),
-        "name": _listed(arrays["names"], len(nodes)),
+        "name": texts_from_array(arrays["names"], len(nodes)),
     }
     for name in FLAGS:
         if name in arrays:
@@ -134,21 +124,22 @@ def text_as_array(values: Sequence[Any]) -> NDArray[np.uint8]:
     return np.frombuffer(canonical(list(values)).encode(), dtype=np.uint8)
 
 
-def _listed(text: NDArray[Any], count: int | None = None) -> list[Any]:
-    """Undo `text_as_array`; names must be text or None."""
+def _values(text: NDArray[Any]) -> list[Any]:
+    """Undo `text_as_array`."""
     if text.dtype != np.uint8:
         raise ValueError("its text is not bytes")
     values = parse_json(text.tobytes(), MOST_TEXT, MOST_VALUES)
-    if not isinstance(values, list) or count not in (None, len(values)):
+    if not isinstance(values, list):
         raise ValueError("its lists differ in length")
-    if count is not None and not all(isinstance(value, str | None) for value in values):
-        raise ValueError("a name is not text")
     return values
 
 
-def names_from_array(text: NDArray[Any], count: int) -> list[str | None]:
-    """Return the names of graphs; raise ValueError if they are not `count` texts."""
-    return _listed(text, count)
+def texts_from_array(text: NDArray[Any], count: int) -> list[str | None]:
+    """Return a list of text or None; raise ValueError if it does not have this length."""
+    values = _values(text)
+    if len(values) != count or not all(isinstance(value, str | None) for value in values):
+        raise ValueError("its names are not a list of text, one of each graph")
+    return values
 
 
 def _counts(arrays: Arrays, name: str, least: int = 0) -> NDArray[np.int64]:
@@ -169,7 +160,7 @@ def _cut(array: NDArray[Any], counts: NDArray[np.int64]) -> list[NDArray[Any]]:
 def _labels(
     arrays: Arrays, name: str, counts: NDArray[np.int64]
 ) -> list[tuple[Hashable, ...] | None]:
-    alphabet = [label_from_json(label) for label in _listed(arrays[f"{name}.alphabet"])]
+    alphabet = [label_from_json(label) for label in _values(arrays[f"{name}.alphabet"])]
     carried = _counts(arrays, f"{name}.carried").astype(bool)
     parts = _cut(_counts(arrays, name), np.where(carried, counts, 0))
     return [
@@ -189,48 +180,3 @@ def _numbers(arrays: Arrays, name: str, counts: NDArray[np.int64]) -> list[NDArr
         shape = (count,) if name == "edge_weights" else (count, n)
         found.append(None if n < 0 else part.reshape(shape))
     return found
-
-
-def label_as_json(label: Hashable, who: str) -> Any:
-    """Return a label as JSON; raise for kinds of object that no file can hold.
-
-    who: whose label it is, for the message.
-
-    >>> label_as_json(("C", 2), "graph")
-    {'tuple': ['C', 2]}
-    """
-    if isinstance(label, bool | str | type(None)):
-        return label
-    if isinstance(label, int):
-        return label if abs(label) < 1 << 53 else {"int": f"{label:x}"}
-    if isinstance(label, float):
-        return {"float": label.hex()}
-    if isinstance(label, tuple):
-        return {"tuple": [label_as_json(part, who) for part in label]}
-    if isinstance(label, frozenset):
-        return {"set": [label_as_json(part, who) for part in sorted(label, key=label_key)]}
-    if isinstance(label, bytes):
-        return {"bytes": label.hex()}
-    raise LabelError(
-        f"{who}: {shown(repr(label))} is a {type(label).__name__}, which no file can hold; "
-        "use text, numbers, or tuples of them as labels and node names"
-    )
-
-
-def label_from_json(value: Any) -> Hashable:
-    """Undo `label_as_json`."""
-    if isinstance(value, bool | int | str | type(None)):
-        return value
-    if not isinstance(value, dict) or len(value) != 1:
-        raise ValueError(f"a label cannot be a {type(value).__name__}")
-    ((kind, content),) = value.items()
-    if kind == "bytes":
-        return bytes.fromhex(content)
-    if kind == "int":
-        return int(content, 16)
-    if kind == "float":
-        return float.fromhex(content)
-    parts = [label_from_json(part) for part in content]
-    if kind not in ("tuple", "set"):
-        raise ValueError(f"a label cannot be a {shown(str(kind))!r}")
-    return tuple(parts) if kind == "tuple" else frozenset(parts)

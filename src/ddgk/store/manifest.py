@@ -9,7 +9,7 @@ fit, nor do its own files fit a manifest that was changed and sealed again.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ddgk.errors import RunError, shown
 from ddgk.store.files import Folder
-from ddgk.store.graphs import names_from_array, text_as_array
-from ddgk.store.sealed import DAMAGE, canonical, pack, seal_json, unpack, unseal_json
+from ddgk.store.graphs import text_as_array, texts_from_array
+from ddgk.store.sealed import DAMAGE, Arrays, canonical, pack, seal_json, unpack, unseal_json
 
 MANIFEST, KIND = "manifest.json", "run"
 INDEX = "index"
@@ -84,14 +84,6 @@ class Manifest:
         key, _, n_batches = token.rpartition(":")
         return key == self.key and int(n_batches) <= len(self.batches)
 
-    def with_batch(self, batch: TargetBatch) -> Manifest:
-        """Return the manifest with another batch."""
-        return replace(self, batches=(*self.batches, batch))
-
-    def with_model(self, content: bytes) -> Manifest:
-        """Return the manifest with the checksum of a model file."""
-        return replace(self, model=hashlib.sha256(content).hexdigest())
-
     def as_bytes(self) -> bytes:
         """Return the content of the file."""
         return seal_json(KIND, asdict(self))
@@ -144,7 +136,7 @@ def _count(value: Any) -> int:
 
 @dataclass(frozen=True)
 class Index:
-    """The targets of a batch.
+    """The targets of a batch, or of all batches of a run.
 
     digests: content hashes in the caller's order, (n_graphs, 32). rows: row of each in the run,
     (n_graphs,). counts, costs: rows and estimated seconds of each tile, (n_tiles,). targets:
@@ -160,22 +152,27 @@ class Index:
 
     def as_bytes(self, manifest: Manifest, number: int) -> bytes:
         """Return the content of the file; number: which batch of the run it is."""
-        arrays = {name: value for name, value in vars(self).items() if name != "names"}
-        arrays["names"] = text_as_array(self.names)
+        arrays = vars(self) | {"names": text_as_array(self.names)}
         return pack(INDEX, arrays, context=f"{manifest.key} {index_name(number)}")
 
 
-def read_indices(folder: Folder, manifest: Manifest) -> list[Index]:
-    """Read the indices of all batches, each checked against the manifest."""
-    found: list[Index] = []
+def read_index(folder: Folder, manifest: Manifest) -> Index:
+    """Read the indices of all batches, each checked against the manifest, as one."""
+    arrays: dict[str, list[NDArray[Any]]] = {
+        name: [np.empty((0, *shape), dtype)] for name, (_, dtype, shape) in _arrays(0, 0).items()
+    }
+    names: list[str | None] = []
     n_rows = 0
     for number, batch in enumerate(manifest.batches):
-        where = f"{folder.address}/{index_name(number)}"
+        name = index_name(number)
+        where = f"{folder.address}/{name}"
         try:
-            content = folder.read(index_name(number))
+            content = folder.read(name)
             if hashlib.sha256(content).hexdigest() != batch.sha256:
                 raise ValueError("its checksum does not match")
-            index = _index(content, manifest, number, n_rows)
+            found, _ = unpack(INDEX, content, f"{manifest.key} {name}")
+            names += texts_from_array(found.pop("names"), batch.n_graphs)
+            n_rows += _check_index(found, batch, n_rows)
         except FileNotFoundError:
             raise RunError(f"{where} is missing; restore it, or begin a new run") from None
         except DAMAGE as error:
@@ -185,34 +182,38 @@ def read_indices(folder: Folder, manifest: Manifest) -> list[Index]:
                 f"{where} is damaged, or {MANIFEST} is not of this run: {shown(str(error))}; "
                 "restore it, or begin a new run in another folder"
             ) from error
-        n_rows += int(index.counts.sum())
-        found.append(index)
-    return found
+        for key, parts in arrays.items():
+            parts.append(found[key])
+    return Index(**{key: np.concatenate(parts) for key, parts in arrays.items()}, names=names)
 
 
-def _index(content: bytes, manifest: Manifest, number: int, first_row: int) -> Index:
-    batch = manifest.batches[number]
-    arrays, _ = unpack(INDEX, content, f"{manifest.key} {index_name(number)}")
-    names = names_from_array(arrays.pop("names"), batch.n_graphs)
-    index = Index(**arrays, names=names)
-    expected = {
-        "digests": ("uint8", (batch.n_graphs, 32)),
-        "rows": ("int64", (batch.n_graphs,)),
-        "counts": ("int64", (batch.n_tiles,)),
-        "costs": ("float64", (batch.n_tiles,)),
-        "targets": ("uint8", (batch.n_tiles, 32)),
+def _arrays(n_graphs: int, n_tiles: int) -> dict[str, tuple[int, str, tuple[int, ...]]]:
+    """Return the length of every array of an index, its type, and the shape of an item."""
+    return {
+        "digests": (n_graphs, "uint8", (32,)),
+        "rows": (n_graphs, "int64", ()),
+        "counts": (n_tiles, "int64", ()),
+        "costs": (n_tiles, "float64", ()),
+        "targets": (n_tiles, "uint8", (32,)),
     }
-    for name, kind in expected.items():
-        if (str(arrays[name].dtype), arrays[name].shape) != kind:
+
+
+def _check_index(arrays: Arrays, batch: TargetBatch, first_row: int) -> int:
+    """Return the number of rows of a batch; raise if its arrays are not an index."""
+    expected = _arrays(batch.n_graphs, batch.n_tiles)
+    if set(arrays) != set(expected):
+        raise ValueError("it lacks an array, or has one too many")
+    for name, (length, dtype, shape) in expected.items():
+        if (str(arrays[name].dtype), arrays[name].shape) != (dtype, (length, *shape)):
             raise ValueError(f"its {name} are {arrays[name].dtype} of shape {arrays[name].shape}")
-    counts, rows = index.counts, index.rows
+    counts, rows, costs = arrays["counts"], arrays["rows"], arrays["costs"]
     if (counts < 1).any() or (counts > batch.n_graphs).any():
         raise ValueError("a tile has no rows, or too many")
     if (rows < 0).any() or (rows >= first_row + counts.sum()).any():
         raise ValueError("it names rows that do not exist")
-    if not np.isfinite(index.costs).all() or (index.costs < 0).any():
+    if not np.isfinite(costs).all() or (costs < 0).any():
         raise ValueError("its costs are not finite and positive")
-    return index
+    return int(counts.sum())
 
 
 def index_name(number: int) -> str:

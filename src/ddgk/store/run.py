@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +25,12 @@ from ddgk.store.files import (
     open_folder,
 )
 from ddgk.store.graphs import graphs_from_tensors, graphs_to_tensors
-from ddgk.store.manifest import MANIFEST, Index, Manifest, read_indices, read_manifest
+from ddgk.store.manifest import INDEX, MANIFEST, Index, Manifest, read_index, read_manifest
 from ddgk.store.sealed import DAMAGE, MODEL, MOST_BYTES, pack, unpack
+
+LOG = "run.log"
+ROWS, TARGETS = "rows", "targets"
+BYTES_AT_ONCE = 1 << 26  # of rows that are read together
 
 
 @dataclass(frozen=True)
@@ -44,46 +48,6 @@ class Damage:
     def remove(self) -> None:
         """Remove the file."""
         self.folder.remove(self.name)
-
-
-def inspect(run: Run) -> list[Damage]:
-    """Return what is damaged: the model, targets, rows; and files that were never completed.
-
-    The manifest and the indices are checked when a run is opened.
-    """
-    found: list[Damage] = []
-
-    def check(name: str, look: Callable[[], object]) -> None:
-        try:
-            look()
-        except (RunError, OSError) as error:
-            found.append(Damage(name, str(error), mendable=True, folder=run.folder))
-
-    check(MODEL, run.model_content)
-    check(LOG, run.log)
-    check(LOCK, lambda: run.folder.has(LOCK))
-    for kind, read in ((TARGETS, run.graphs), (ROWS, run.read_tile)):
-        try:
-            stored = run.folder.names(kind)
-        except RunError as error:
-            found.append(Damage(kind, str(error), mendable=False, folder=run.folder))
-            continue
-        for tile in range(run.n_tiles):
-            name = file_name(kind, tile)
-            if kind == TARGETS or stored.get(name.partition("/")[2], 0) != 0:
-                check(name, lambda read=read, tile=tile: read(tile))  # type: ignore[misc]
-    for folder in ("", TARGETS, ROWS, "index"):
-        try:
-            stored = run.folder.names(folder)
-        except RunError:
-            continue
-        for name, size in stored.items():
-            path = f"{folder}/{name}".removeprefix("/")
-            if name.startswith(TEMPORARY):
-                found.append(Damage(path, f"{path} was never completed", True, run.folder))
-            elif folder == ROWS and size == 0:
-                found.append(Damage(path, f"{path} is empty", True, run.folder))
-    return found
 
 
 def is_busy(run: Run) -> bool | None:
@@ -107,11 +71,6 @@ def begun_again(run: Run) -> dict[int, int]:
     with Locks(run.folder) as locks:
         counts = {tile: locks.counted(tile) for tile in range(run.n_tiles)}
     return {tile: count for tile, count in counts.items() if count > 1}
-
-
-LOG = "run.log"
-ROWS, TARGETS = "rows", "targets"
-BYTES_AT_ONCE = 1 << 26  # of rows that are read together
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:
@@ -172,8 +131,10 @@ class Run:
     def __init__(
         self, folder: Folder, manifest: Manifest, chosen: NDArray[np.int64] | None = None
     ) -> None:
-        self.folder, self.manifest, self.chosen = folder, manifest, chosen
-        self.indices: list[Index] = read_indices(folder, manifest)
+        self.folder, self.manifest = folder, manifest
+        self.index: Index = read_index(folder, manifest)
+        self.chosen = self.index.rows if chosen is None else chosen
+        self.starts = np.concatenate([[0], np.cumsum(self.index.counts)])  # and the number of rows
 
     def __repr__(self) -> str:
         return (
@@ -206,52 +167,42 @@ class Run:
     @property
     def n_graphs(self) -> int:
         """Number of graphs."""
-        return self.manifest.n_graphs if self.chosen is None else len(self.chosen)
+        return len(self.chosen)
 
     @property
     def names(self) -> list[str | None]:
         """Names of the graphs, in the order of the rows."""
-        names = [name for index in self.indices for name in index.names]
-        if self.chosen is None:
-            return names
-        rows = [row for index in self.indices for row in index.rows.tolist()]
-        known = dict(zip(rows, names, strict=True))
+        if self.chosen is self.index.rows:
+            return list(self.index.names)
+        known = dict(zip(self.index.rows.tolist(), self.index.names, strict=True))
         return [known[row] for row in self.chosen.tolist()]
-
-    @cached_property
-    def counts(self) -> NDArray[np.int64]:
-        """Number of rows of each tile, (n_tiles,)."""
-        parts = [index.counts for index in self.indices]
-        return np.concatenate([np.empty(0, dtype=np.int64), *parts])
-
-    @cached_property
-    def costs(self) -> NDArray[np.float64]:
-        """Estimated seconds of each tile, (n_tiles,)."""
-        return np.concatenate([np.empty(0), *(index.costs for index in self.indices)])
-
-    @cached_property
-    def starts(self) -> NDArray[np.int64]:
-        """First row of each tile, and the number of all rows, (n_tiles + 1,)."""
-        return np.concatenate([[0], np.cumsum(self.counts)])
 
     @property
     def n_tiles(self) -> int:
         """Number of tiles."""
-        return len(self.counts)
+        return len(self.index.counts)
 
     @property
     def finished(self) -> set[int]:
         """Numbers of the tiles that are stored now; an empty file is none."""
-        stored = self.folder.names(ROWS)
-        names = (file_name(ROWS, tile).partition("/")[2] for tile in range(self.n_tiles))
-        return {tile for tile, name in enumerate(names) if stored.get(name, 0) > 0}
+        return self.stored(ROWS)
 
     @property
     def progress(self) -> float:
         """Share of the work that is done, by the estimated cost of tiles."""
-        total = float(self.costs.sum())
-        done = float(self.costs[sorted(self.finished)].sum())
-        return done / total if total else float(len(self.finished) == self.n_tiles)
+        finished, costs = self.finished, self.index.costs
+        total, done = float(costs.sum()), float(costs[sorted(finished)].sum())
+        return done / total if total else float(len(finished) == self.n_tiles)
+
+    def stored(self, kind: str) -> set[int]:
+        """Return the tiles that have a file of a kind, or something else in its place."""
+        sizes = self.folder.names(kind)
+        names = (file_name(kind, tile).partition("/")[2] for tile in range(self.n_tiles))
+        return {tile for tile, name in enumerate(names) if sizes.get(name, 0) != 0}
+
+    def tile_of(self, row: int) -> int:
+        """Return the tile that a row is in."""
+        return int(np.searchsorted(self.starts, row, side="right")) - 1
 
     def rows(self, first: int = 0, last: int | None = None) -> NDArray[np.floating]:
         """Read rows, in the order in which the graphs were given.
@@ -270,15 +221,14 @@ class Run:
         RunError
             If a tile is not finished, or damaged; the message names it.
         """
-        return self._read(self._positions()[slice(first, last)])
+        return self._read(self.chosen[slice(first, last)])
 
     def blocks(self) -> Iterator[NDArray[np.floating]]:
         """Yield all rows, as many at a time as memory should hold."""
-        rows = self._positions()
         dtype = np.dtype(self.manifest.dtype)
         at_once = max(1, BYTES_AT_ONCE // (dtype.itemsize * len(self.columns)))
-        for first in range(0, len(rows), at_once):
-            yield self._read(rows[first : first + at_once])
+        for first in range(0, self.n_graphs, at_once):
+            yield self._read(self.chosen[first : first + at_once])
 
     def verify(self) -> list[Damage]:
         """Read everything that is stored and check it against its checksums.
@@ -286,9 +236,37 @@ class Run:
         Returns
         -------
         list of Damage
-            Each names a file and says whether a run makes it again once it is removed.
+            Each names a file and says whether a run makes it again once it is removed. The manifest
+            and the indices are checked when a run is opened.
         """
-        return inspect(self)
+        found: list[Damage] = []
+
+        def check(name: str, look: Callable[..., object], *given: object) -> None:
+            try:
+                look(*given)
+            except (RunError, OSError) as error:
+                found.append(Damage(name, str(error), True, self.folder))
+
+        check(MODEL, self.model_content)
+        check(LOG, self.log)
+        check(LOCK, self.folder.has, LOCK)
+        for kind, read in ((TARGETS, self.targets_content), (ROWS, self.read_tile)):
+            try:
+                there = self.stored(kind)
+            except RunError as error:
+                found.append(Damage(kind, str(error), False, self.folder))
+                continue
+            for tile in range(self.n_tiles) if kind == TARGETS else sorted(there):
+                check(file_name(kind, tile), read, tile)
+        for folder in ("", TARGETS, ROWS, INDEX):
+            with suppress(RunError):
+                for name, size in self.folder.names(folder).items():
+                    path = f"{folder}/{name}".removeprefix("/")
+                    if name.startswith(TEMPORARY):
+                        found.append(Damage(path, f"{path} was never completed", True, self.folder))
+                    elif folder == ROWS and size == 0:
+                        found.append(Damage(path, f"{path} is empty", True, self.folder))
+        return found
 
     def log(self) -> list[str]:
         """Return the lines of the log, one per stored tile."""
@@ -321,9 +299,9 @@ class Run:
             content = b""
         if not content:
             raise RunError(f"{where} is not finished; run the same command again")
-        shape = (int(self.counts[tile]), len(self.columns))
+        shape = (int(self.index.counts[tile]), len(self.columns))
         try:
-            arrays, _ = unpack(ROWS, content, self._context(ROWS, tile))
+            arrays, _ = unpack(ROWS, content, self._context(tile))
             rows = arrays[ROWS]
             if (str(rows.dtype), rows.shape) != (self.manifest.dtype, shape):
                 raise ValueError(f"it holds {rows.dtype} of shape {rows.shape}, not {shape}")
@@ -336,64 +314,56 @@ class Run:
 
     def write_tile(self, tile: int, rows: NDArray[np.floating]) -> None:
         """Store the rows of a tile."""
-        content = pack(ROWS, {ROWS: rows}, context=self._context(ROWS, tile))
+        content = pack(ROWS, {ROWS: rows}, context=self._context(tile))
         self.folder.write(file_name(ROWS, tile), content)
 
     def graphs(self, tile: int) -> tuple[list[Graph], list[int]]:
         """Return the targets of a tile, and their positions in the caller's list."""
-        name = file_name(TARGETS, tile)
-        where = f"{self.address}/{name}"
+        context = f"{self.manifest.key} {file_name(TARGETS, tile)}"
         try:
-            content = self.folder.read(name)
-        except FileNotFoundError:
-            raise RunError(
-                f"{where} is missing; run the command that began the run, which makes it again"
-            ) from None
-        try:
-            if not self.holds_targets(tile, content):
-                raise ValueError("its checksum does not match")
-            arrays, _ = unpack(TARGETS, content, f"{self.manifest.key} {name}")
+            arrays, _ = unpack(TARGETS, self.targets_content(tile), context)
             graphs, positions = graphs_from_tensors(arrays), arrays["positions"].tolist()
-            if not len(graphs) == len(positions) == self.counts[tile]:
+            if not len(graphs) == len(positions) == self.index.counts[tile]:
                 raise ValueError(f"it holds {len(graphs)} graphs")
         except DAMAGE as error:
-            raise RunError(
-                f"{where} is damaged: {shown(str(error))}. Remove it with `ddgk status --repair "
-                f"{self.address}` and run the command that began the run"
-            ) from error
+            raise self._damaged_targets(tile, error) from error
         return graphs, positions
+
+    def targets_content(self, tile: int) -> bytes:
+        """Return the file with the targets of a tile; raise if it is missing or damaged."""
+        try:
+            content = self.folder.read(file_name(TARGETS, tile))
+        except FileNotFoundError:
+            raise RunError(
+                f"{self.address}/{file_name(TARGETS, tile)} is missing; run the command that began "
+                "the run, which makes it again"
+            ) from None
+        if not self.holds_targets(tile, content):
+            raise self._damaged_targets(tile, "its checksum does not match")
+        return content
 
     def holds_targets(self, tile: int, content: bytes) -> bool:
         """Return whether this is the content of the file with the targets of a tile."""
-        return bool(hashlib.sha256(content).digest() == self._targets[tile].tobytes())
+        return bool(hashlib.sha256(content).digest() == self.index.targets[tile].tobytes())
+
+    def _damaged_targets(self, tile: int, why: object) -> RunError:
+        return RunError(
+            f"{self.address}/{file_name(TARGETS, tile)} is damaged: {shown(str(why))}. Remove it "
+            f"with `ddgk status --repair {self.address}` and run the command that began the run"
+        )
 
     def describe(self, tile: int) -> str:
         """Return a name of a tile for messages: its number and some of its graphs."""
-        members: list[str] = []
-        first, last = self.starts[tile], self.starts[tile + 1]
-        position = 0
-        for index in self.indices:
-            places = np.flatnonzero((index.rows >= first) & (index.rows < last)).tolist()
-            members += [index.names[place] or f"graph {position + place}" for place in places]
-            position += len(index.rows)
-        listed = ", ".join(shown(name, 60) for name in members[:3])
-        more = ", ..." if len(members) > 3 else ""
-        return f"tile {tile} ({self.counts[tile]} graphs: {listed}{more})"
+        first, last = self.starts[tile : tile + 2]
+        places = np.flatnonzero((self.index.rows >= first) & (self.index.rows < last)).tolist()
+        members = [shown(self.index.names[place] or f"graph {place}", 60) for place in places[:3]]
+        more = ", ..." if len(places) > 3 else ""
+        return f"tile {tile} ({self.index.counts[tile]} graphs: {', '.join(members)}{more})"
 
-    @cached_property
-    def _targets(self) -> NDArray[np.uint8]:
-        parts = [index.targets for index in self.indices]
-        return np.concatenate([np.empty((0, 32), dtype=np.uint8), *parts])
-
-    def _context(self, kind: str, tile: int) -> str:
-        """Return what binds a file to this run, this tile and its targets."""
-        return f"{self.manifest.key} {file_name(kind, tile)} {self._targets[tile].tobytes().hex()}"
-
-    def _positions(self) -> NDArray[np.int64]:
-        if self.chosen is not None:
-            return self.chosen
-        parts = [index.rows for index in self.indices]
-        return np.concatenate([np.empty(0, dtype=np.int64), *parts])
+    def _context(self, tile: int) -> str:
+        """Return what binds the rows of a tile to this run, this tile and its targets."""
+        name, targets = file_name(ROWS, tile), self.index.targets[tile].tobytes().hex()
+        return f"{self.manifest.key} {name} {targets}"
 
     def _read(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
         found = np.empty((len(rows), len(self.columns)), dtype=self.manifest.dtype)
@@ -409,8 +379,8 @@ def file_name(kind: str, tile: int) -> str:
     return f"{kind}/{tile:06d}.safetensors"
 
 
-def pack_targets(manifest: Manifest, tile: int, graphs: list[Graph], positions: list[int]) -> bytes:
-    """Return the targets of a tile as the content of a file."""
-    arrays = graphs_to_tensors(graphs, node_names=False)
-    arrays["positions"] = np.asarray(positions, dtype=np.int64)
+def pack_targets(manifest: Manifest, tile: int, targets: Sequence[tuple[Graph, int]]) -> bytes:
+    """Return the targets of a tile, graphs and their positions, as the content of a file."""
+    arrays = graphs_to_tensors([graph for graph, _ in targets], node_names=False)
+    arrays["positions"] = np.asarray([position for _, position in targets], dtype=np.int64)
     return pack(TARGETS, arrays, context=f"{manifest.key} {file_name(TARGETS, tile)}")

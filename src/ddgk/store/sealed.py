@@ -1,8 +1,9 @@
 """Sealed files: arrays and a JSON description in one safetensors file, with a checksum; models.
 
-Models and all data files of a run have this form. The checksum covers the arrays, the description
-and a context that is not in the file: for a file of a run, which run and which tile it belongs to.
-Everything is bounded before it is built; nothing is ever unpickled.
+Models, search indices and all data files of a run have this form; a file without arrays is JSON
+text. The checksum covers the arrays, the description and a context that is not in the file: for a
+file of a run, which run and which tile it belongs to. Everything is bounded before it is built;
+nothing is ever unpickled.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -20,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import DDGKError, ModelFileError, ModelNotFoundError, RunError, shown
-from ddgk.store.files import open_folder, write_atomically
+from ddgk.store.files import open_folder, replacing
 
 Arrays = dict[str, NDArray[Any]]
 Model = TypeVar("Model")
@@ -35,6 +36,13 @@ LONGEST_EMPTY = 1 << 20  # length of an array without content, which takes no sp
 MODEL = "model.safetensors"  # its name in a run
 MOST_BYTES = 1 << 33  # of a model file
 MODEL_KIND = "model"
+# Types of numbers by their names in safetensors: "F32", "I64", ...
+DTYPES = {
+    f"{kind.upper()}{8 * size}": np.dtype(f"{kind}{size}").str
+    for kind, sizes in {"f": (2, 4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}.items()
+    for size in sizes
+} | {"BOOL": "|b1", "C64": "<c8"}
+KINDS = {dtype: kind for kind, dtype in DTYPES.items()}
 
 DAMAGE = (
     *(ArithmeticError, AssertionError, AttributeError, DDGKError, LookupError, MemoryError),
@@ -121,19 +129,9 @@ def pack(
 ) -> bytes:
     """Return arrays and a description as the content of a sealed file.
 
-    Parameters
-    ----------
-    kind : str
-        What the file is: "model", "rows", ...
-    arrays : mapping of str to array
-    content : JSON value
-    context : str
-        Not stored; `unpack` must be given the same.
+    kind: what the file is, such as "rows". content: a JSON value. context: not stored; `unpack`
+    must be given the same.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ddgk.store.sealed import pack, unpack
     >>> file = pack("rows", {"x": np.arange(3)}, {"a": 1}, context="tile 7")
     >>> unpack("rows", file, context="tile 7")
     ({'x': array([0, 1, 2])}, {'a': 1})
@@ -142,14 +140,42 @@ def pack(
     ...
     ValueError: its checksum does not match: it was changed, or belongs elsewhere
     """
-    from safetensors.numpy import save
+    return b"".join(_chunks(kind, arrays, content, context))
 
+
+def save_sealed(
+    path: Path, kind: str, arrays: Mapping[str, NDArray[Any]], content: Any = None
+) -> None:
+    """Write a sealed file atomically, without a copy of the arrays in memory."""
+    with replacing(path) as file:
+        for chunk in _chunks(kind, arrays, content, ""):
+            file.write(chunk)
+
+
+def _chunks(
+    kind: str, arrays: Mapping[str, NDArray[Any]], content: Any, context: str
+) -> Iterator[bytes | memoryview]:
+    """Yield a safetensors file: the length of the header, the header, the arrays end to end."""
     whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    # Through JSON once, so that what is sealed is what will be read.
-    described = json.loads(canonical({"kind": kind, "format": FORMAT, "content": content}))
-    described["version"] = ddgk_version()
-    described["sha256"] = checksum(context, described, whole)
-    return save(whole, {KEY: canonical(described)})
+    header: dict[str, Any] = {
+        "__metadata__": {KEY: canonical(_seal(kind, content, whole, context))}
+    }
+    end = 0
+    # Large items first, so that each array begins at a multiple of the size of its items.
+    order = sorted(whole, key=lambda name: (-whole[name].itemsize, name))
+    for name in order:
+        array, start = whole[name], end
+        end += array.nbytes
+        header[name] = {
+            "dtype": KINDS[array.dtype.str],
+            "shape": array.shape,
+            "data_offsets": (start, end),
+        }
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name in order:
+        yield whole[name].reshape(-1).view(np.uint8).data
 
 
 def unpack(kind: str, file: bytes, context: str = "") -> tuple[Arrays, Any]:
@@ -159,21 +185,47 @@ def unpack(kind: str, file: bytes, context: str = "") -> tuple[Arrays, Any]:
 
     try:
         arrays = load(file)
-        text = _metadata(file)
     # safetensors looks for types of numbers that numpy may lack, and fails in any of these ways.
     except (SafetensorError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"it is not a safetensors file ({shown(str(error))})") from error
+    return arrays, _unseal(kind, _description(_header(file)), arrays, context)
+
+
+def map_sealed(kind: str, path: str, *, verify: bool = True) -> tuple[Arrays, Any]:
+    """Do as `unpack`, but leave the arrays on the disk; verify: compare the checksum."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, "numpy") as opened:  # checks the header against the file
+            names = list(opened.keys())
+    except (SafetensorError, OSError) as error:
+        raise ValueError(f"it is not a safetensors file ({shown(str(error))})") from error
+    file = np.memmap(path, np.uint8, "r")
+    begin = 8 + int.from_bytes(file[:8].tobytes(), "little")
+    header = _header(file[:begin].tobytes())
+    arrays = {}
+    for name in names:
+        kind_of, shape = header[name]["dtype"], header[name]["shape"]
+        if kind_of not in DTYPES:
+            raise ValueError(f"its array {shown(name)!r} holds {shown(kind_of)}")
+        first, last = header[name]["data_offsets"]
+        part = np.asarray(file[begin + first : begin + last])
+        arrays[name] = part.view(DTYPES[kind_of]).reshape(shape)
+    return arrays, _unseal(kind, _description(header), arrays, "", verify=verify)
+
+
+def _header(file: bytes) -> dict[str, Any]:
+    """Return the header of a file that the safetensors library has accepted."""
+    length = int.from_bytes(file[:8], "little")
+    found: dict[str, Any] = json.loads(file[8 : 8 + length])
+    return found
+
+
+def _description(header: dict[str, Any]) -> Any:
+    text = header.get("__metadata__", {}).get(KEY)
     if text is None:
         raise ValueError("it is a safetensors file, but not one of ddgk")
-    described = parse_json(text)
-    check_format(described, kind)
-    found = described.pop("sha256", None)
-    if found != checksum(context, described, arrays):
-        raise ValueError("its checksum does not match: it was changed, or belongs elsewhere")
-    for name, array in arrays.items():
-        if array.size == 0 and max(array.shape) > LONGEST_EMPTY:
-            raise ValueError(f"its array {shown(name)!r} has the shape {array.shape}")
-    return arrays, described["content"]
+    return parse_json(text)
 
 
 def seal_json(kind: str, content: Mapping[str, Any]) -> bytes:
@@ -182,27 +234,30 @@ def seal_json(kind: str, content: Mapping[str, Any]) -> bytes:
     >>> unseal_json("settings", seal_json("settings", {"seed": 7}))
     {'seed': 7}
     """
-    values = {"kind": kind, "format": FORMAT, "version": ddgk_version(), "content": dict(content)}
-    values = json.loads(canonical(values))
-    values["sha256"] = hashlib.sha256(canonical(values).encode()).hexdigest()
-    return json.dumps(values, indent=1).encode() + b"\n"
+    return json.dumps(_seal(kind, dict(content), {}, ""), indent=1).encode() + b"\n"
 
 
 def unseal_json(kind: str, file: bytes) -> dict[str, Any]:
     """Return the object in a sealed text file; raise ValueError for any damage."""
-    values = parse_json(file)
-    check_format(values, kind)
-    found = values.pop("sha256", None)
-    if found != hashlib.sha256(canonical(values).encode()).hexdigest():
-        raise ValueError("its checksum does not match: it was changed")
-    content = values["content"]
+    content = _unseal(kind, parse_json(file), {}, "")
     if not isinstance(content, dict):
         raise ValueError("it holds no object")
     return content
 
 
-def check_format(described: Any, kind: str) -> None:
-    """Raise ValueError for a description of another kind of file, or of a newer format."""
+def _seal(
+    kind: str, content: Any, arrays: Mapping[str, NDArray[Any]], context: str
+) -> dict[str, Any]:
+    """Return the description of a file, with the checksum over all that it holds."""
+    described = {"kind": kind, "format": FORMAT, "version": ddgk_version(), "content": content}
+    # Through JSON once, so that what is sealed is what will be read.
+    found: dict[str, Any] = json.loads(canonical(described))
+    found["sha256"] = checksum(context, found, arrays)
+    return found
+
+
+def _unseal(kind: str, described: Any, arrays: Arrays, context: str, *, verify: bool = True) -> Any:
+    """Return the content of a description; raise ValueError if it is not what was sealed."""
     whole = isinstance(described, dict) and "content" in described
     if not whole or described.get("kind") != kind:
         raise ValueError(f"it is not a ddgk {kind}")
@@ -215,60 +270,34 @@ def check_format(described: Any, kind: str) -> None:
             f"it was written by ddgk {by} in format {number}, and this version reads {FORMAT}; "
             f"{'upgrade ddgk' if number > FORMAT else 'make it again'}"
         )
-
-
-def _metadata(file: bytes) -> str | None:
-    """Return our part of the header, which the safetensors library has accepted before."""
-    length = int.from_bytes(file[:8], "little")
-    header = json.loads(file[8 : 8 + length])
-    found = header.get("__metadata__", {}).get(KEY)
-    return None if found is None else str(found)
+    found = described.pop("sha256", None)
+    if verify and found != checksum(context, described, arrays):
+        raise ValueError("its checksum does not match: it was changed, or belongs elsewhere")
+    for name, array in arrays.items():
+        if array.size == 0 and max(array.shape) > LONGEST_EMPTY:
+            raise ValueError(f"its array {shown(name)!r} has the shape {array.shape}")
+    return described["content"]
 
 
 def save_parts(
     path: str | os.PathLike[str], tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]
 ) -> None:
-    """Write a model file atomically; a file of that name is replaced.
-
-    Parameters
-    ----------
-    path : str or path
-    tensors : mapping of str to array
-    metadata : JSON object
-        Without NaN or infinity.
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> from ddgk.store import load_parts, save_parts
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_parts(f"{folder}/m.ddgk", {"weights": np.ones(2)}, {"seed": 7})
-    ...     load_parts(f"{folder}/m.ddgk")
-    ({'weights': array([1., 1.])}, {'seed': 7})
-    """
-    write_atomically(Path(path), pack(MODEL_KIND, tensors, metadata))
+    """Write a model file atomically; a file of that name is replaced. No NaN in the metadata."""
+    save_sealed(Path(path), MODEL_KIND, tensors, metadata)
 
 
-def load_parts(path: str | os.PathLike[str]) -> tuple[Arrays, dict[str, Any]]:
-    """Read a model file, or the model in a run folder or bucket.
+def load_model(
+    path: str | os.PathLike[str], build: Callable[[Arrays, dict[str, Any]], Model]
+) -> Model:
+    """Read a model file, or that of a run, and build the model from its tensors and metadata.
 
     Raises
     ------
     ModelNotFoundError
         If there is no such file, or it is a folder, a pipe or a device.
     ModelFileError
-        If it is damaged, too large, of another kind, or from a newer version.
-    """
-    return load_model(path, lambda tensors, metadata: (tensors, metadata))
-
-
-def load_model(
-    path: str | os.PathLike[str], build: Callable[[Arrays, dict[str, Any]], Model]
-) -> Model:
-    """Read a model file and build the model from its tensors and metadata.
-
-    Whatever `build` raises because the content does not fit together becomes a `ModelFileError`
-    that names the file.
+        If it is damaged, too large, of another kind, or from a newer version; or `build` raises
+        because its content does not fit together.
     """
     where = os.fspath(path)
     try:

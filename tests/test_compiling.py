@@ -72,3 +72,24 @@ def test_processes_do_not_overwrite_each_others_code(tmp_path):
             assert process.communicate(timeout=60)[0].strip() == expected[value]
     names = [file.name for file in (tmp_path / "cache").rglob("*.nbc")]
     assert len(names) == len(set(names)) >= 2
+
+
+@pytest.mark.slow
+def test_compiled_and_loaded_kernels_give_the_same_bits(tmp_path):
+    """The process that compiles embeds as those that find the kernels on disk."""
+    script = (
+        "import hashlib, ddgk\n"
+        "from specimens import random_graph\n"
+        "graphs = [random_graph(seed, labels=True) for seed in range(40)]\n"
+        "rows = ddgk.DDGK(n_sources=4, random_state=0).fit_transform(graphs)\n"
+        "print(hashlib.sha256(rows.tobytes()).hexdigest())\n"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, check=True
+        ).stdout
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]

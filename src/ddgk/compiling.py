@@ -11,7 +11,7 @@ import os
 import secrets
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -120,7 +120,16 @@ def _kept(function: Callable[..., Any], **options: Any) -> Any:
         stored._data_name_pattern = stored._data_name_pattern.replace(
             "{number", f"{_PROCESS}.{{number"
         )
+        stored._load_index = partial(_read_index, stored._load_index)
     return result
+
+
+def _read_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:
+    """Read which kernels are on disk; none, where another version of ddgk wrote what is there."""
+    try:
+        return load()
+    except Exception:  # whatever unpickling names that are gone may raise
+        return {}
 
 
 @cache

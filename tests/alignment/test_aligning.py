@@ -192,6 +192,16 @@ def test_a_node_that_keeps_no_edge_and_contradicts_its_label_has_no_partner():
     assert everybody.unmatched_target == ()
 
 
+@pytest.mark.parametrize(("ring", "rays"), [(5, 6), (8, 20)])
+def test_nodes_that_will_have_no_partner_do_not_keep_others_from_theirs(ring, rays):
+    # All nodes matched, the star's other edges weigh as much as the two that can be kept, or more.
+    graphs = networkx.cycle_graph(ring), networkx.star_graph(rays)
+    for pair in (graphs, graphs[::-1]):
+        found = align(*pair)
+        assert found.n_kept_edges == 2
+        assert len(found.pairs) == 3
+
+
 def test_confidence_falls_where_labels_disagree():
     ring = [(i, (i + 1) % 6) for i in range(6)]
     target = Graph(8, [*ring, (0, 6), (6, 7)], node_labels="NCCCCCCF")

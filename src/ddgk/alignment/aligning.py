@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.alignment.checking import is_isomorphism, kept_edges
+from ddgk.alignment.checking import is_isomorphism
 from ddgk.alignment.communities import Grouping, GroupsOfBoth, group_both
 from ddgk.alignment.encoding import (
     Encoded,
@@ -23,8 +23,8 @@ from ddgk.alignment.encoding import (
 )
 from ddgk.alignment.options import AlignmentOptions
 from ddgk.alignment.result import Alignment
-from ddgk.alignment.search import Scoring, weigh
-from ddgk.alignment.solving import IMPOSSIBLE, Budget, Solution, solve
+from ddgk.alignment.search import weigh
+from ddgk.alignment.solving import Budget, Solution, score, solve
 from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
@@ -209,7 +209,7 @@ def _align(
     if exact:
         partners = np.empty(source.n_nodes, dtype=np.int64)
         partners[shuffle] = np.arange(source.n_nodes)
-        solution = Solution(partners, 0.0, True, 0)
+        solution = Solution(partners, True, 0)
     else:
         inner = None if grouped is None else _group_codes(grouped, encoded)
         solution = solve(encoded, labels, options, budget, int(seed), n_jobs, inner)
@@ -231,12 +231,8 @@ def finish(
     grouped: tuple[Grouping, Grouping] | None,
 ) -> Alignment:
     """Drop pairs that cost more than they keep, and say how sure the others are."""
-    strict = labels == "strict"
-    label_cost = IMPOSSIBLE if strict else options.label_cost
     partners = solution.partners
-    if solution.n_restarts:
-        partners = drop_pairs(target, source, encoded, partners, label_cost, options)
-    scoring = Scoring(label_cost, 0.0 if strict else options.edge_label_worth, 0.0)
+    scoring = score(encoded, labels, options)._replace(induced=0.0)
     columns, values, sureness = weigh(
         encoded.target, encoded.source, partners, scoring, SHARPNESS, WIDTH
     )
@@ -265,57 +261,6 @@ def finish(
         solution.n_restarts,
         grouped,
     )
-
-
-def drop_pairs(
-    target: Graph,
-    source: Graph,
-    encoded: Encoded,
-    partners: Integers,
-    label_cost: float,
-    options: AlignmentOptions,
-) -> Integers:
-    """Leave nodes without partner where that costs less, one round after the other.
-
-    A pair is dropped where unmatched_cost + kept < label_cost [labels differ] + [kept = 0], kept:
-    edges that it keeps. Two nodes without edges count as keeping one.
-    """
-    mine, theirs = encoded.orders
-    place = np.argsort(mine)
-    isolated = (np.diff(encoded.target.starts) == 0, np.diff(encoded.source.starts) == 0)
-    partners = partners.copy()
-    strict_edges = label_cost >= IMPOSSIBLE and "edge_labels" in encoded.used
-    while True:
-        matched = np.flatnonzero(partners >= 0)
-        pairs = np.stack([mine[matched], theirs[partners[matched]]], axis=1)
-        edges = kept_edges(target, source, pairs)
-        if strict_edges:
-            here, there = target.edge_labels or (), source.edge_labels or ()
-            same = [here[t] == there[s] for t, s in edges.tolist()]
-            edges = edges[np.array(same, dtype=bool)]
-        ends = place[target.edges[edges[:, 0]]]
-        if options.connected:
-            partners = _largest_part(partners, ends)
-            ends = ends[(partners[ends] >= 0).all(axis=1)]
-            matched = np.flatnonzero(partners >= 0)
-        kept = np.bincount(ends.ravel(), minlength=len(partners))[matched]
-        kept[isolated[0][matched] & isolated[1][partners[matched]]] = 1
-        differ = encoded.target.labels[matched] != encoded.source.labels[partners[matched]]
-        dropped = options.unmatched_cost + kept < label_cost * differ + (kept == 0)
-        if not dropped.any():
-            return partners
-        partners[matched[dropped]] = -1
-
-
-def _largest_part(partners: Integers, ends: Integers) -> Integers:
-    """Keep the partners of the largest part that kept edges connect."""
-    from scipy.sparse.csgraph import connected_components
-
-    n = len(partners)
-    joined = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), (n, n))
-    parts = connected_components(joined, directed=False)[1]
-    sizes = np.bincount(parts[partners >= 0], minlength=int(parts.max()) + 1)
-    return np.where(parts == int(sizes.argmax()), partners, -1)
 
 
 def _share_of_isolated(encoded: Encoded, matched: Integers) -> Any:

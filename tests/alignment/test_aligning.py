@@ -144,7 +144,7 @@ def test_sums_over_matchings_of_neighbours(degrees):
     odds = np.float32(0.4), np.float32(0.3), np.float32(0.2)
     told = np.ones((len(mine.heads), len(theirs.heads)), dtype=np.float32)
     turns = np.arange(len(mine.heads)), np.arange(len(theirs.heads))
-    how = True, 0.5, beliefs, odds, np.float32(0.0), told, out, 0, 1
+    how = True, 0.5, odds, np.float32(0.0), beliefs, told, out, 0, 1
     _match(mine[:4], theirs[:4], turns, *how)
     weights = odds[0] * beliefs[np.ix_(mine.heads[: degrees[0]], theirs.heads[: degrees[1]])]
 

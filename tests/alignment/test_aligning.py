@@ -142,17 +142,26 @@ def test_sums_over_matchings_of_neighbours(degrees):
     beliefs = rng.uniform(0.1, 0.5, (mine.n_nodes, theirs.n_nodes)).astype(np.float32)
     out = np.zeros_like(beliefs)
     odds = np.float32(0.4), np.float32(0.3), np.float32(0.2)
-    how = True, 0.5, beliefs, odds, np.float32(0.0), out, 0, mine.n_nodes
-    _match(mine[:4], theirs[:4], *how)
+    told = np.ones((len(mine.heads), len(theirs.heads)), dtype=np.float32)
+    turns = np.arange(len(mine.heads)), np.arange(len(theirs.heads))
+    how = True, 0.5, odds, np.float32(0.0), beliefs, told, out, 0, 1
+    _match(mine[:4], theirs[:4], turns, *how)
     weights = odds[0] * beliefs[np.ix_(mine.heads[: degrees[0]], theirs.heads[: degrees[1]])]
-    total = 0.0
-    for size in range(min(degrees) + 1):
-        for rows in combinations(range(degrees[0]), size):
-            for columns in permutations(range(degrees[1]), size):
-                alone = odds[1] ** (degrees[0] - size) * odds[2] ** (degrees[1] - size)
-                total += float(np.prod(weights[rows, columns]) * alone)
+
+    def summed(weights):
+        n, m = weights.shape
+        total = 0.0
+        for size in range(min(n, m) + 1):
+            alone = odds[1] ** (n - size) * odds[2] ** (m - size)
+            for rows in combinations(range(n), size):
+                for columns in permutations(range(m), size):
+                    total += float(np.prod(weights[rows, columns]) * alone)
+        return total
+
     exact = min(degrees) <= 3
-    assert out[0, 0] == pytest.approx(np.log(total), rel=1e-5 if exact else 0.05)
+    whole, rest = summed(weights), summed(weights[1:, 1:])
+    assert out[0, 0] == pytest.approx(np.log(whole), rel=1e-5 if exact else 0.05)
+    assert told[0, 0] == pytest.approx(rest / whole, rel=1e-5 if exact else 0.05)
 
 
 def test_graphs_of_different_size():
@@ -181,6 +190,16 @@ def test_a_node_that_keeps_no_edge_and_contradicts_its_label_has_no_partner():
     assert found.unmatched_source == (6,)
     everybody = align(target, source, options=AlignmentOptions(unmatched_cost=3.0))
     assert everybody.unmatched_target == ()
+
+
+@pytest.mark.parametrize(("ring", "rays"), [(5, 6), (8, 20)])
+def test_nodes_that_will_have_no_partner_do_not_keep_others_from_theirs(ring, rays):
+    # All nodes matched, the star's other edges weigh as much as the two that can be kept, or more.
+    graphs = networkx.cycle_graph(ring), networkx.star_graph(rays)
+    for pair in (graphs, graphs[::-1]):
+        found = align(*pair)
+        assert found.n_kept_edges == 2
+        assert len(found.pairs) == 3
 
 
 def test_confidence_falls_where_labels_disagree():

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.alignment.checking import is_isomorphism, kept_edges
-from ddgk.alignment.communities import Grouping, GroupsOfBoth, group_both
+from ddgk.alignment.checking import is_isomorphism
+from ddgk.alignment.communities import GroupsOfBoth, group_both
 from ddgk.alignment.encoding import (
     Encoded,
     code_graphs,
@@ -24,7 +24,7 @@ from ddgk.alignment.encoding import (
 from ddgk.alignment.options import AlignmentOptions
 from ddgk.alignment.result import Alignment
 from ddgk.alignment.search import Scoring, weigh
-from ddgk.alignment.solving import IMPOSSIBLE, Budget, Solution, solve
+from ddgk.alignment.solving import Budget, Solution, score, solve
 from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
@@ -196,67 +196,34 @@ def _align(
         )
     codes = code_graphs((target, source), used)
     orders = order_nodes(codes[0]), order_nodes(codes[1])
+    exact = target.n_nodes == source.n_nodes and is_isomorphism(
+        target, source, np.stack(orders, axis=1), used
+    )
     # In canonical order node 5 of one may be node 5 of the other: ties must not be read off.
     shuffle = np.random.Generator(np.random.PCG64(int(seed))).permutation(source.n_nodes)
-    exact = False
-    if target.n_nodes == source.n_nodes and target.n_edges == source.n_edges:
-        direct = np.stack(orders, axis=1)
-        exact = is_isomorphism(target, source, direct, used)
-    shuffled = orders[0], orders[1][shuffle]
-    encoded = encode(target, source, codes, shuffled, used, with_features=not exact)
+    mine, theirs = orders[0], orders[1][shuffle]
+    encoded = encode(target, source, codes, (mine, theirs), used, with_features=not exact)
     if exact:
-        partners = np.empty(source.n_nodes, dtype=np.int64)
-        partners[shuffle] = np.arange(source.n_nodes)
-        solution = Solution(partners, 0.0, True, 0)
+        solution = Solution(np.argsort(shuffle), True, 0)
     else:
-        inner = None if grouped is None else _group_codes(grouped, encoded)
+        inner = None if grouped is None else (grouped[0].codes[mine], grouped[1].codes[theirs])
         solution = solve(encoded, labels, options, budget, int(seed), n_jobs, inner)
-    return finish(target, source, encoded, solution, labels, options, budget, grouped)
-
-
-def _group_codes(grouped: tuple[Grouping, Grouping], encoded: Encoded) -> tuple[Integers, Integers]:
-    return grouped[0].codes[encoded.orders[0]], grouped[1].codes[encoded.orders[1]]
-
-
-def finish(
-    target: Graph,
-    source: Graph,
-    encoded: Encoded,
-    solution: Solution,
-    labels: str,
-    options: AlignmentOptions,
-    budget: Budget,
-    grouped: tuple[Grouping, Grouping] | None,
-) -> Alignment:
-    """Drop pairs that cost more than they keep, and say how sure the others are."""
-    strict = labels == "strict"
-    label_cost = IMPOSSIBLE if strict else options.label_cost
     partners = solution.partners
-    if solution.n_restarts:
-        partners = drop_pairs(target, source, encoded, partners, label_cost, options)
-    scoring = Scoring(label_cost, 0.0 if strict else options.edge_label_worth, 0.0)
-    columns, values, sureness = weigh(
-        encoded.target, encoded.source, partners, scoring, SHARPNESS, WIDTH
-    )
-    matched = np.flatnonzero(partners >= 0)
-    sureness[matched] *= _share_of_isolated(encoded, matched)
-    agree = encoded.target.labels[matched] == encoded.source.labels[partners[matched]]
-    sureness[matched[~agree]] *= 0.5
-    mine, theirs = encoded.orders
-    pairs = np.stack([mine[matched], theirs[partners[matched]]], axis=1)
-    by_target = np.argsort(pairs[:, 0])
+    columns, values, sureness = _weigh(encoded, partners, score(encoded, labels, options))
     here, place = np.nonzero((columns >= 0) & (values > LEAST))
     entries = values[here, place], (mine[here], theirs[columns[here, place]])
     attention: Any = sparse.csr_array(sparse.coo_array(entries, (target.n_nodes, source.n_nodes)))
     if target.n_nodes * source.n_nodes <= MOST_ENTRIES:
         attention = attention.toarray()
+    matched = np.flatnonzero(partners >= 0)
+    matched = matched[np.argsort(mine[matched])]
     return Alignment(
         target,
         source,
-        np.ascontiguousarray(pairs[by_target], dtype=np.int64),
+        np.stack([mine[matched], theirs[partners[matched]]], axis=1),
         attention,
-        sureness[matched][by_target],
-        encoded.used,
+        sureness[matched],
+        used,
         options.label_cost,
         solution.proven,
         budget.stopped,
@@ -265,60 +232,14 @@ def finish(
     )
 
 
-def drop_pairs(
-    target: Graph,
-    source: Graph,
-    encoded: Encoded,
-    partners: Integers,
-    label_cost: float,
-    options: AlignmentOptions,
-) -> Integers:
-    """Leave nodes without partner where that costs less, one round after the other.
-
-    A pair is dropped where unmatched_cost + kept < label_cost [labels differ] + [kept = 0], kept:
-    edges that it keeps. Two nodes without edges count as keeping one.
-    """
-    mine, theirs = encoded.orders
-    place = np.argsort(mine)
-    isolated = (np.diff(encoded.target.starts) == 0, np.diff(encoded.source.starts) == 0)
-    partners = partners.copy()
-    strict_edges = label_cost >= IMPOSSIBLE and "edge_labels" in encoded.used
-    while True:
-        matched = np.flatnonzero(partners >= 0)
-        pairs = np.stack([mine[matched], theirs[partners[matched]]], axis=1)
-        edges = kept_edges(target, source, pairs)
-        if strict_edges:
-            here, there = target.edge_labels or (), source.edge_labels or ()
-            same = [here[t] == there[s] for t, s in edges.tolist()]
-            edges = edges[np.array(same, dtype=bool)]
-        ends = place[target.edges[edges[:, 0]]]
-        if options.connected:
-            partners = _largest_part(partners, ends)
-            ends = ends[(partners[ends] >= 0).all(axis=1)]
-            matched = np.flatnonzero(partners >= 0)
-        kept = np.bincount(ends.ravel(), minlength=len(partners))[matched]
-        kept[isolated[0][matched] & isolated[1][partners[matched]]] = 1
-        differ = encoded.target.labels[matched] != encoded.source.labels[partners[matched]]
-        dropped = options.unmatched_cost + kept < label_cost * differ + (kept == 0)
-        if not dropped.any():
-            return partners
-        partners[matched[dropped]] = -1
-
-
-def _largest_part(partners: Integers, ends: Integers) -> Integers:
-    """Keep the partners of the largest part that kept edges connect."""
-    from scipy.sparse.csgraph import connected_components
-
-    n = len(partners)
-    joined = sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), (n, n))
-    parts = connected_components(joined, directed=False)[1]
-    sizes = np.bincount(parts[partners >= 0], minlength=int(parts.max()) + 1)
-    return np.where(parts == int(sizes.argmax()), partners, -1)
-
-
-def _share_of_isolated(encoded: Encoded, matched: Integers) -> Any:
-    """Return 1, and for nodes without edges 1 over the number of their like in the source."""
-    alone = np.diff(encoded.target.starts)[matched] == 0
-    like = encoded.source.labels[np.diff(encoded.source.starts) == 0]
-    counts = np.bincount(like, minlength=int(encoded.target.labels.max(initial=0)) + 1)
-    return np.where(alone, 1.0 / np.maximum(counts[encoded.target.labels[matched]], 1), 1.0)
+def _weigh(encoded: Encoded, partners: Integers, scoring: Scoring) -> tuple[Any, Any, Any]:
+    """Say where each node would go, and how sure it is; less so where there are others like it."""
+    target, source = encoded.target, encoded.source
+    scoring = scoring._replace(induced=0.0)
+    columns, values, sureness = weigh(target, source, partners, scoring, SHARPNESS, WIDTH)
+    isolated = np.diff(source.starts) == 0
+    alike = np.bincount(source.labels[isolated], minlength=int(target.labels.max()) + 1)
+    alone = np.diff(target.starts) == 0
+    sureness[alone] /= np.maximum(alike[target.labels[alone]], 1)
+    sureness[target.labels != source.labels[partners]] *= 0.5
+    return columns, values, sureness

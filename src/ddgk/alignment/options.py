@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Any
 
 from ddgk.errors import ParameterError
 
@@ -60,14 +61,12 @@ class AlignmentOptions:
     def __post_init__(self) -> None:
         for given in fields(self):
             value = getattr(self, given.name)
-            whole = given.type == "int"
-            if given.type == "bool":
-                good = isinstance(value, bool)
-            elif whole:
-                good = isinstance(value, int) and not isinstance(value, bool) and value >= 1
-            else:
-                good = isinstance(value, int | float) and 0 <= value < float("inf")
-            if not good:
-                kind = "a whole number of at least 1" if whole else "a number of at least 0"
-                kind = "True or False" if given.type == "bool" else kind
+            kinds: dict[str, tuple[str, Any, int]] = {
+                "bool": ("True or False", bool, 0),
+                "int": ("a whole number of at least 1", int, 1),
+                "float": ("a number of at least 0", (int, float), 0),
+            }
+            kind, number, least = kinds[str(given.type)]
+            good = isinstance(value, number) and isinstance(value, bool) == (number is bool)
+            if not (good and least <= value < float("inf")):
                 raise ParameterError(f"{given.name} must be {kind}, not {value!r}")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.alignment.encoding import Codes, code_graphs
+from ddgk.alignment.encoding import code_graphs
 from ddgk.graphs.graph import Graph
 from ddgk.symmetry import equitable_partition
 
@@ -44,38 +44,28 @@ def find_orbits(
         return ()
     codes = code_graphs([target], used)[0]
     classes = equitable_partition(codes.colours, codes.arcs).classes
-    order = np.argsort(classes, kind="stable")
-    around = _neighbours(codes)
+    around: list[set[tuple[int, int]]] = [set() for _ in codes.colours]
+    arcs = (codes.arcs.tails, codes.arcs.heads, codes.arcs.codes)
+    for tail, head, code in zip(*(part.tolist() for part in arcs), strict=True):
+        around[tail].add((head, code))
+
+    def twins(one: int, other: int) -> bool:
+        mine, theirs = (
+            {arc for arc in around[node] if arc[0] not in (one, other)} for node in (one, other)
+        )
+        return mine == theirs
+
     partner = dict(pairs.tolist())
     found = []
+    order = np.argsort(classes, kind="stable")
     for group in np.split(order, np.cumsum(np.bincount(classes))[:-1]):
         members = group.tolist()
         if len(members) > 1:
-            first = members[0]
-            twins = all(
-                _others(around, first, node) == _others(around, node, first) for node in members[1:]
-            )
             found.append(
                 Orbit(
                     tuple(target.node_names[i] for i in members),
                     tuple(source.node_names[partner[i]] for i in members if i in partner),
-                    twins,
+                    all(twins(members[0], node) for node in members[1:]),
                 )
             )
     return tuple(found)
-
-
-def _neighbours(codes: Codes) -> list[list[tuple[int, int]]]:
-    """Return the head and the code of every arc, by tails."""
-    around: list[list[tuple[int, int]]] = [[] for _ in codes.colours]
-    arcs = zip(
-        *(part.tolist() for part in (codes.arcs.tails, codes.arcs.heads, codes.arcs.codes)),
-        strict=True,
-    )
-    for tail, head, code in arcs:
-        around[tail].append((head, code))
-    return around
-
-
-def _others(around: list[list[tuple[int, int]]], node: int, besides: int) -> list[tuple[int, int]]:
-    return sorted((head, code) for head, code in around[node] if head not in (besides, node))

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
 
 from ddgk.alignment.encoding import Encoded, Network
 from ddgk.alignment.options import AlignmentOptions
 from ddgk.alignment.propagation import affordable_rounds, feature_costs, propagate
 from ddgk.alignment.search import NO_PRIOR, Scoring, anneal, total_worth
-from ddgk.alignment.voting import complete, match_by_votes
+from ddgk.alignment.voting import complete, find_kept, match_by_votes
 from ddgk.hashing import scramble
 
 Array = NDArray[np.float64]
@@ -63,12 +64,11 @@ class Budget:
 class Solution:
     """The best matching found.
 
-    partners: place among the source's nodes, or -1, (n_target,). worth: what was maximised.
-    proven: whether nothing can be worth more. n_restarts: how many were run.
+    partners: place among the source's nodes, or -1, (n_target,). proven: whether nothing can be
+    worth more. n_restarts: how many were run.
     """
 
     partners: Integers
-    worth: float
     proven: bool
     n_restarts: int
 
@@ -82,20 +82,19 @@ def solve(
     n_jobs: int = 1,
     groups: tuple[Integers, Integers] | None = None,
 ) -> Solution:
-    """Match the graph with fewer nodes into the other; Ctrl-C returns the best so far."""
+    """Match the graph with fewer nodes into the other; Ctrl-C returns the best so far.
+
+    Restarts are compared by what is left of them after pairs are dropped. Since the search counts
+    edges between all partners, also those of pairs that will be dropped, every second restart does
+    not count them where sizes differ.
+    """
     small, large = encoded.target, encoded.source
     turned = small.n_nodes > large.n_nodes
     if turned:
         small, large = large, small
         groups = None if groups is None else (groups[1], groups[0])
-    scoring = Scoring(
-        IMPOSSIBLE if labels == "strict" else options.label_cost,
-        0.0 if labels == "strict" else options.edge_label_worth,
-        0.0 if small.n_nodes == large.n_nodes else 0.5,
-    )
-    best, worth, count = np.full(small.n_nodes, -1, dtype=np.int64), -np.inf, 0
-    n_edges = min(len(small.heads), len(large.heads)) / 2
-    bound = n_edges * (1.0 - scoring.induced)
+    scoring = score(encoded, labels, options)
+    best, worth, proven, count = np.full(small.n_nodes, -1, dtype=np.int64), -np.inf, False, 0
     rounds = min(options.max_restarts, 1 + RESTART_ENTRIES // (small.n_nodes * large.n_nodes))
     if small.n_nodes * large.n_nodes <= options.max_dense**2:
         affordable = int(affordable_rounds(small, large)) // options.iterations
@@ -106,21 +105,78 @@ def solve(
             budget.doing = f"restart {count} of at most {rounds}"
             stream = seed, count
             first = _start(small, large, scoring, options, budget, stream, n_jobs, groups)
-            believed = scoring._replace(prior=first[1])
-            partners = _search(small, large, believed, first[0], options, budget, bound, stream)
+            searched = scoring._replace(
+                prior=first[1], induced=0.0 if count % 2 == 0 else scoring.induced
+            )
+            partners = _search(small, large, searched, first[0], options, budget, stream)
+            partners = drop_pairs(small, large, partners, scoring, options)
             value = total_worth(small, large, partners, scoring)
+            proven = value >= _bound(small, large, scoring) - 1e-9
+            value -= options.unmatched_cost * (partners < 0).sum()
             idle = 0 if value > worth + 1e-9 else idle + 1
             if value > worth + 1e-9:
                 best, worth = partners, value
-            if worth >= bound - 1e-9 or idle >= PATIENCE or not budget.go_on():
+            if proven or idle >= PATIENCE or not budget.go_on():
                 break
     except KeyboardInterrupt:
         budget.stopped = True
         if worth == -np.inf:
-            best = complete(best, small, large)
-            worth = total_worth(small, large, best, scoring)
-    partners = _inverse(best, large.n_nodes) if turned else best
-    return Solution(partners, worth, worth >= bound - 1e-9, count)
+            best = drop_pairs(small, large, complete(best, small, large), scoring, options)
+    return Solution(_inverse(best, large.n_nodes) if turned else best, proven, count)
+
+
+def score(encoded: Encoded, labels: str, options: AlignmentOptions) -> Scoring:
+    """Return what matchings are worth."""
+    strict, alike = labels == "strict", encoded.target.n_nodes == encoded.source.n_nodes
+    return Scoring(
+        IMPOSSIBLE if strict else options.label_cost,
+        0.0 if strict else options.edge_label_worth,
+        0.0 if alike else 0.5,
+    )
+
+
+def _bound(small: Network, large: Network, scoring: Scoring) -> float:
+    """Return what no matching is worth more than."""
+    return min(len(small.heads), len(large.heads)) / 2 * (1.0 - scoring.induced)
+
+
+def drop_pairs(
+    small: Network, large: Network, partners: Integers, scoring: Scoring, options: AlignmentOptions
+) -> Integers:
+    """Leave nodes without partner where that costs less, one round after the other.
+
+    A pair is dropped where unmatched_cost + kept < label_cost [labels differ] + [kept = 0], kept:
+    edges that it keeps. Two nodes without edges count as keeping one.
+    """
+    partners = partners.copy()
+    n = small.n_nodes
+    tails = np.repeat(np.arange(n), np.diff(small.starts))
+    isolated = np.diff(small.starts) == 0, np.diff(large.starts) == 0
+    while True:
+        kept_arcs = find_kept(small, large, partners, strict=scoring.label_cost >= IMPOSSIBLE)
+        if options.connected:
+            partners = _largest_part(partners, tails[kept_arcs], small.heads[kept_arcs])
+            kept_arcs &= (partners[tails] >= 0) & (partners[small.heads] >= 0)
+        matched = np.flatnonzero(partners >= 0)
+        at = partners[matched]
+        kept = np.bincount(tails[kept_arcs], minlength=n)[matched]
+        kept[isolated[0][matched] & isolated[1][at]] = 1
+        differ = small.labels[matched] != large.labels[at]
+        dropped = options.unmatched_cost + kept < scoring.label_cost * differ + (kept == 0)
+        if not dropped.any():
+            return partners
+        partners[matched[dropped]] = -1
+
+
+def _largest_part(partners: Integers, tails: Integers, heads: Integers) -> Integers:
+    """Keep the partners of the largest part that kept edges connect."""
+    from scipy.sparse.csgraph import connected_components
+
+    n = len(partners)
+    joined = coo_array((np.ones(len(tails)), (tails, heads)), (n, n))
+    parts = connected_components(joined, directed=False)[1]
+    sizes = np.bincount(parts[partners >= 0], minlength=int(parts.max()) + 1)
+    return np.where(parts == int(sizes.argmax()), partners, -1)
 
 
 def _start(
@@ -176,7 +232,6 @@ def _search(
     partners: Integers,
     options: AlignmentOptions,
     budget: Budget,
-    bound: float,
     stream: tuple[int, int],
 ) -> Integers:
     """Anneal in chunks of a fixed number of steps, so that the clock decides nothing else."""
@@ -184,7 +239,7 @@ def _search(
     steps = options.search_steps * small.n_nodes * (SMALL_FACTOR if is_small else 1)
     hot, cold = SMALL_TEMPERATURES if is_small else TEMPERATURES
     state = np.uint64(scramble(np.array([stream[0] * 4096 + stream[1]], dtype=np.uint64))[0])
-    plain = scoring._replace(prior=NO_PRIOR)
+    plain, bound = scoring._replace(prior=NO_PRIOR), _bound(small, large, scoring)
     best, worth = partners, total_worth(small, large, partners, scoring)
     chunk = min(max(steps // 10, CHUNKS[0]), CHUNKS[1])
     for first, last in pairwise([*range(0, steps, chunk), steps]):

@@ -64,13 +64,13 @@ def match_by_votes(
             break
     balance(rows, source.n_nodes, ROUNDS)
     partners = match_rows(rows, source.n_nodes)
-    best, most = partners, count_kept(target, source, partners)
+    best, most = partners, find_kept(target, source, partners).sum()
     for _ in range(POLISH):
         if not go_on():
             break
         rows = vote(mine, theirs, _settled(partners, width), scoring.label_cost, 1.0, turned)
         partners = match_rows(rows, source.n_nodes)
-        kept = count_kept(target, source, partners)
+        kept = find_kept(target, source, partners).sum()
         if kept <= most:
             break
         best, most = partners, kept
@@ -115,17 +115,26 @@ def complete(partners: Integers, target: Network, source: Network) -> Integers:
     return whole
 
 
-def count_kept(target: Network, source: Network, partners: Integers) -> int:
-    """Count the arcs of the target that fall on arcs of the source."""
+def find_kept(
+    target: Network, source: Network, partners: Integers, *, strict: bool = False
+) -> NDArray[np.bool_]:
+    """Say of every arc of the target whether it falls on one of the source, (n_arcs,).
+
+    strict: on one of the same label.
+    """
     n = source.n_nodes
-    tails = np.repeat(np.arange(target.n_nodes), np.diff(target.starts))
-    theirs = np.repeat(np.arange(n), np.diff(source.starts)) * n + source.heads
-    matched = (partners[tails] >= 0) & (partners[target.heads] >= 0)
-    images = partners[tails[matched]] * n + partners[target.heads[matched]]
-    if not len(theirs):
-        return 0
-    places = np.minimum(np.searchsorted(theirs, images), len(theirs) - 1)
-    return int((theirs[places] == images).sum())
+    width = 2 + int(max(target.kinds.max(initial=0), source.kinds.max(initial=0)))
+
+    def code(tails: Integers, heads: Integers, kinds: Integers) -> Integers:
+        return (tails * n + heads) * width + (kinds if strict else kinds & 1)
+
+    tails, heads = (
+        partners[np.repeat(np.arange(target.n_nodes), np.diff(target.starts))],
+        partners[target.heads],
+    )
+    theirs = np.repeat(np.arange(n), np.diff(source.starts))
+    found = np.isin(code(tails, heads, target.kinds), code(theirs, source.heads, source.kinds))
+    return found & (tails >= 0) & (heads >= 0)
 
 
 def _settled(partners: Integers, width: int) -> Rows:

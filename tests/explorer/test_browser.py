@@ -173,7 +173,7 @@ def test_the_served_page_aligns_any_pair_and_places_a_graph(watched, address, wi
     page = watched(address, width, height)
     click(page, 0)
     page.wait_for_selector(".card svg")
-    click(page, 3)
+    click(page, 9)
     page.wait_for_selector("#pair .link", state="attached", timeout=90_000)
     page.click("#panel button:has-text('Clear')")
     page.fill("#graph", "a b\nb c\nc d\nd e\ne a\n")

@@ -24,7 +24,7 @@ from ddgk.alignment.encoding import (
 from ddgk.alignment.options import AlignmentOptions
 from ddgk.alignment.result import Alignment
 from ddgk.alignment.search import Scoring, weigh
-from ddgk.alignment.solving import Budget, Solution, score, solve
+from ddgk.alignment.solving import Budget, Solution, node_scores, solve
 from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
@@ -209,8 +209,10 @@ def _align(
         inner = None if grouped is None else (grouped[0].codes[mine], grouped[1].codes[theirs])
         solution = solve(encoded, labels, options, budget, int(seed), n_jobs, inner)
     partners = solution.partners
-    columns, values, sureness = _weigh(encoded, partners, score(encoded, labels, options))
-    here, place = np.nonzero((columns >= 0) & (values > LEAST))
+    columns, values, sureness = _weigh(encoded, partners, node_scores(encoded, labels, options))
+    values = np.where((columns >= 0) & (values > LEAST), values, 0.0)
+    values /= np.maximum(values.sum(axis=1, keepdims=True), LEAST)  # rows sum to 1
+    here, place = np.nonzero(values)
     entries = values[here, place], (mine[here], theirs[columns[here, place]])
     attention: Any = sparse.csr_array(sparse.coo_array(entries, (target.n_nodes, source.n_nodes)))
     if target.n_nodes * source.n_nodes <= MOST_ENTRIES:

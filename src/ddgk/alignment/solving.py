@@ -93,7 +93,7 @@ def solve(
     if turned:
         small, large = large, small
         groups = None if groups is None else (groups[1], groups[0])
-    scoring = score(encoded, labels, options)
+    scoring = node_scores(encoded, labels, options)
     best, worth, proven, count = np.full(small.n_nodes, -1, dtype=np.int64), -np.inf, False, 0
     rounds = min(options.max_restarts, 1 + RESTART_ENTRIES // (small.n_nodes * large.n_nodes))
     if small.n_nodes * large.n_nodes <= options.max_dense**2:
@@ -125,7 +125,7 @@ def solve(
     return Solution(_inverse(best, large.n_nodes) if turned else best, proven, count)
 
 
-def score(encoded: Encoded, labels: str, options: AlignmentOptions) -> Scoring:
+def node_scores(encoded: Encoded, labels: str, options: AlignmentOptions) -> Scoring:
     """Return what matchings are worth."""
     strict, alike = labels == "strict", encoded.target.n_nodes == encoded.source.n_nodes
     return Scoring(

@@ -169,8 +169,8 @@ class Config:
     baseline: str = "none"
     symmetric: bool = False
     precision: str = "float32"
-    neighbourhood_weight: float = 0.65
-    size_weight: float = 0.03
+    neighbourhood_weight: float = 0.7
+    size_weight: float = 0.07
     attribute_weight: float = 0.6
     n_anchors: int = 2048
 

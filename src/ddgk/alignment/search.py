@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 MOST_ASKED = 200  # of the neighbours of a hub so many are candidates
+MOST_WEIGHED = 1 << 16  # edges of candidates that are looked at for the confidence of one node
 FREE = -1
 NO_PRIOR = np.zeros((0, 0), dtype=np.float32)
 
@@ -251,14 +252,17 @@ def weigh(
         keep_best(best, columns[node], 0.0, partner)
         total, n_listed = 1.0, 0
         seen[partner] = node
+        most = max(8, MOST_WEIGHED // max(1, target.starts[node + 1] - target.starts[node]))
         for arc in range(target.starts[node], target.starts[node + 1]):
+            if n_listed >= most:
+                break
             image = partners[target.heads[arc]]
             if image < 0:
                 continue
             first, last = source.starts[image], source.starts[image + 1]
             for back in range(first, min(last, first + MOST_ASKED)):
                 to = source.heads[back]
-                if seen[to] != node:
+                if seen[to] != node and n_listed < most:
                     seen[to] = node
                     listed[n_listed] = to
                     n_listed += 1

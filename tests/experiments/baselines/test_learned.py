@@ -112,6 +112,40 @@ def test_sort_pooling_keeps_the_quantile_of_sizes():
     assert model.k_ == sorted(graph.n_nodes for graph in graphs)[23]
 
 
+def test_sort_pooling_orders_by_the_last_state():
+    torch = pytest.importorskip("torch")
+    states = torch.tensor([[1.0, 0.1], [2.0, 0.9], [3.0, 0.5], [4.0, 0.2]])
+    pooled = dgcnn.sort_pool(states, torch.tensor([0, 0, 0, 1]), 2)
+    assert pooled[0].tolist() == states[[1, 2]].tolist()
+    assert pooled[1].tolist() == [states[3].tolist(), [0, 0]]
+
+
+def test_fields_are_convolved_as_one_hot_rows():
+    torch = pytest.importorskip("torch")
+    graphs, _ = rings_and_stars(range(5, 9))
+    labelled = [g.replace(node_labels=("ab" * 9)[: g.n_nodes]) for g in graphs]
+    model = pscn.PSCN()
+    model.prepare(labelled)
+    network = model.build(2)
+    encoded = model.encode(labelled)
+    weights = network.fields.weight[:-1].reshape(pscn.FIELD, model.inputs_.width, 16)
+    found = network.fields(torch.as_tensor(encoded[0]))
+    for place, nodes in enumerate(pscn.fields_of(labelled[0], model.width_)):
+        rows = model.inputs_.of(labelled[0])[nodes] * (nodes >= 0)[:, None]
+        expected = torch.einsum("ki,kio->o", torch.as_tensor(rows).float(), weights)
+        assert torch.allclose(found[place], expected, atol=1e-6)
+
+
+def test_batches_of_sequences_need_no_padding():
+    given = np.array([[1, 2, 0], [3, 0, 0], [4, 5, 6], [7, 8, 0]])
+    found = list(sequences.batches(given, np.random.default_rng(0)))
+    assert sorted(np.concatenate([places for places, _ in found])) == [0, 1, 2, 3]
+    for places, batch in found:
+        assert (batch > 0).all()
+        assert (given[places, : batch.shape[1]] == batch).all()
+        assert (given[places, batch.shape[1] :] == 0).all()
+
+
 def test_sequences_walk_along_edges():
     graph = Graph(5, [(0, 1), (1, 2), (2, 3)])
     edges = {(u, v) for u, v in graph.edges.tolist()} | {(v, u) for u, v in graph.edges.tolist()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -45,6 +46,7 @@ def parser() -> argparse.ArgumentParser:
     add_sets(command, SETS)
     command.add_argument("--rows", default="ddgk,sizes,histogram", help="names, or all")
     command.add_argument("--repeats", type=int, help="default 10; above 1,000 graphs 3")
+    command.add_argument("--limit", type=float, default=math.inf, help="seconds per row")
     command = add("neighbours", neighbours, "Nearest neighbours and clusters without classes.")
     add_sets(command, ("MUTAG", "PTC_MR", "ENZYMES", "NCI1", "30-graphs"))
     command.add_argument("--only", action="append", default=[], metavar="TITLE")
@@ -102,6 +104,7 @@ def classification(given: argparse.Namespace) -> None:
             seed=given.seed,
             n_jobs=given.jobs,
             cache_in=_cache(given),
+            limit=given.limit,
             folder=given.results,
             say=_say,
         )

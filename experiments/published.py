@@ -6,6 +6,7 @@ between the protocols is what the optimistic one adds.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from experiments import models
 from experiments.data import GraphSet
 from experiments.neighbours import euclidean
 from experiments.protocols import authors_accuracies, nested_folds, paper_accuracies
+from experiments.statistics import markdown
 from experiments.svm import choose_and_score, gaussian_kernels, standardised
 
 MAX_SOURCES = 200
@@ -41,3 +43,16 @@ def measure(data: GraphSet, *, seed: int = 0, n_jobs: int = 1) -> dict[str, Any]
             "authors": authors_accuracies(euclidean(columns), data.classes, seed=seed),
         }
     return {"set": data.name, "n_sources": len(drawn), "rows": found}
+
+
+def table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return accuracies of the paper's presets under three protocols."""
+    lines = [
+        [
+            f"{one['set']}, preset {preset}",
+            *(f"{100 * np.mean(row[name]):.1f}" for name in ("nested", "paper", "authors")),
+        ]
+        for one in contents
+        for preset, row in one["rows"].items()
+    ]
+    return markdown(["", "nested", "paper", "authors (optimistic)"], lines)

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import perf_counter
 
 from experiments import storage
+from experiments.catalogue import EXPERIMENTS
 from experiments.classification import add_row, row_key, usual_repeats
 from experiments.data import SETS
 from experiments.methods import METHODS
@@ -24,19 +25,10 @@ OURS = "ddgk"
 OTHER_SEEDS = (1, 2, 3, 4)  # of our row: other folds, other sources
 # What `table` runs after the rows: name of the results file -> command.
 OTHERS: dict[str, list[str]] = {
-    **{
-        f"neighbours-{name}": ["neighbours", name]
-        for name in ("MUTAG", "PTC_MR", "ENZYMES", "NCI1", "30-graphs")
-    },
-    **{f"classifiers-{name}": ["classifiers", name] for name in SETS},
-    "clustering": ["clustering"],
-    "attention": ["attention"],
-    **{f"sampling-{name}": ["sampling", name] for name in ("MUTAG", "PTC_MR", "NCI1", "DD")},
-    **{f"ablation-{name}": ["ablation", name] for name in ("MUTAG", "PTC_MR", "NCI1")},
-    "invariance": ["invariance"],
-    "families": ["families"],
-    "regression": ["regression"],
-    "published-MUTAG": ["published", "MUTAG"],
+    "-".join(given): given
+    for name, one in EXPERIMENTS.items()
+    for given in ([[name, set_name] for set_name in one.sets] or [[name]])
+    if name != "tuning"
 }
 
 

@@ -94,8 +94,8 @@ def test_sources_are_sampled_within_the_training_part(rings_and_stars):
 
 @pytest.mark.usefixtures("small")
 def test_renumbering_changes_nothing(rings_and_stars):
-    found = invariance.measure([rings_and_stars], presets=("default",), n_sources=3, n_graphs=8)
-    assert found["rows"]["rings and stars"]["default"] == 0
+    found = invariance.measure(rings_and_stars, presets=("default",), n_sources=3, n_graphs=8)
+    assert found["noise"] == {"default": 0}
 
 
 def test_published_presets_run_under_all_protocols(rings_and_stars, monkeypatch):
@@ -107,9 +107,9 @@ def test_published_presets_run_under_all_protocols(rings_and_stars, monkeypatch)
 
 def test_tuning_resumes(rings_and_stars, tmp_path):
     pytest.importorskip("optuna")
-    first = tuning.tune(rings_and_stars, tmp_path, trials=1, n_sources=2)
+    first = tuning.measure(rings_and_stars, cache_in=Cache(tmp_path), trials=1, n_sources=2)
     assert len(first["trials"]) == 1
-    more = tuning.tune(rings_and_stars, tmp_path, trials=2, n_sources=2)
+    more = tuning.measure(rings_and_stars, cache_in=Cache(tmp_path), trials=2, n_sources=2)
     assert len(more["trials"]) == 2
     assert first["trials"][0] in more["trials"]
 

@@ -14,11 +14,17 @@ import numpy as np
 from experiments import models
 from experiments.data import GraphSet
 from experiments.neighbours import euclidean
-from experiments.protocols import authors_accuracies, nested_folds, paper_accuracies
+from experiments.protocols import (
+    authors_accuracies,
+    default_repeats,
+    nested_folds,
+    paper_accuracies,
+)
 from experiments.statistics import markdown
 from experiments.svm import choose_and_score, gaussian_kernels, standardised
 
 MAX_SOURCES = 200
+THEIRS = {"MUTAG": {"paper": 91.58, "authors": 91.04}}  # the paper's table; the released code
 
 
 def measure(data: GraphSet, *, seed: int = 0, n_jobs: int = 1) -> dict[str, Any]:
@@ -33,7 +39,7 @@ def measure(data: GraphSet, *, seed: int = 0, n_jobs: int = 1) -> dict[str, Any]
         columns, place = models.source_columns(model, data.graphs)
         sources = drawn[place]
         nested = []
-        for train, test in nested_folds(data.classes, 1, seed):
+        for train, test in nested_folds(data.classes, default_repeats(len(data.graphs)), seed):
             kept = standardised(columns[:, np.isin(sources, train)], train)
             kernels = gaussian_kernels(kept, train)
             nested.append(choose_and_score(kernels, data.classes, train, test, seed))
@@ -46,13 +52,19 @@ def measure(data: GraphSet, *, seed: int = 0, n_jobs: int = 1) -> dict[str, Any]
 
 
 def table(contents: Sequence[dict[str, Any]]) -> str:
-    """Return accuracies of the paper's presets under three protocols."""
-    lines = [
-        [
-            f"{one['set']}, preset {preset}",
-            *(f"{100 * np.mean(row[name]):.1f}" for name in ("nested", "paper", "authors")),
-        ]
-        for one in contents
-        for preset, row in one["rows"].items()
-    ]
-    return markdown(["", "nested", "paper", "authors (optimistic)"], lines)
+    """Return accuracies under three protocols, and what the optimistic one adds."""
+    lines = []
+    for one in contents:
+        for preset, row in one["rows"].items():
+            means = {name: 100 * float(np.mean(values)) for name, values in row.items()}
+            theirs = THEIRS.get(one["set"], {}).get(preset)
+            lines.append(
+                [
+                    f"{one['set']}, preset {preset}",
+                    *(f"{means[name]:.1f}" for name in ("nested", "paper", "authors")),
+                    f"{means['authors'] - means['nested']:+.1f}",
+                    "" if theirs is None else f"{theirs:.2f}",
+                ]
+            )
+    heads = ["", "nested", "paper", "authors (optimistic)", "authors less nested", "their figure"]
+    return markdown(heads, lines)

@@ -102,7 +102,13 @@ def test_published_presets_run_under_all_protocols(rings_and_stars, monkeypatch)
     monkeypatch.setattr(published, "MAX_SOURCES", 3)
     found = published.measure(rings_and_stars)
     assert set(found["rows"]) == {"paper", "authors"}
-    assert all(len(values) == 10 for row in found["rows"].values() for values in row.values())
+    for row in found["rows"].values():
+        assert {name: len(values) for name, values in row.items()} == {
+            "nested": 100,
+            "paper": 10,
+            "authors": 10,
+        }
+    assert "rings and stars, preset authors" in published.table([found])
 
 
 def test_tuning_resumes(rings_and_stars, tmp_path):

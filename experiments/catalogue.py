@@ -67,6 +67,13 @@ EXPERIMENTS: dict[str, Experiment] = {
         options=SEED | {"restarts": {"type": int, "default": 8}},
         figures=True,
     ),
+    "fixed_size": Experiment(
+        "Attention networks of fixed size (3.2, 4.5)",
+        "Attention networks of fixed size beside the full matrix (3.2, 4.5).",
+        "nested, three repeats; divergences of small graphs of the set from four others",
+        ("DD",),
+        SEED | {"n_graphs": {"type": int, "default": 60}},
+    ),
     "sampling": Experiment(
         "Sources (5.4)",
         "Accuracy against the share of sources (5.4).",

@@ -7,6 +7,7 @@ from experiments import (
     ablation,
     classifiers,
     families,
+    fixed_size,
     invariance,
     models,
     neighbours,
@@ -109,6 +110,17 @@ def test_published_presets_run_under_all_protocols(rings_and_stars, monkeypatch)
             "authors": 10,
         }
     assert "rings and stars, preset authors" in published.table([found])
+
+
+def test_networks_of_fixed_size_are_compared_with_the_full_matrix(rings_and_stars, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setattr(fixed_size, "REPEATS", 1)
+    monkeypatch.setattr(fixed_size, "N_SOURCES", 1)
+    monkeypatch.setattr(fixed_size, "LAYERS", ((), (2, 2)))
+    found = fixed_size.measure(rings_and_stars, n_graphs=23)
+    assert [row["layers"] for row in found["rows"]] == [[], [], [2, 2], [2, 2]]
+    assert all(len(row["accuracies"]) == 10 for row in found["rows"])
+    assert "| hidden layers (2, 2) | glorot |" in fixed_size.table([found])
 
 
 def test_tuning_resumes(rings_and_stars, tmp_path):

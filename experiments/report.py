@@ -33,7 +33,7 @@ def page(folder: Path = storage.RESULTS) -> str:
         "(corrected for overlapping training parts), in brackets the figure of the DDGK paper, "
         "measured under other protocols, in parentheses the repeats where the time did not suffice "
         "for all (ten below 1,000 graphs, three above; supervised networks ten and one). "
-        "s: supervised. " + _links(sets),
+        "s: supervised. Blank: not measured. " + _links(sets),
         accuracy_matrix(sets),
         "Lead over counting (label histogram with numbers of nodes and edges), paired on the same "
         "folds, in percentage points; **bold**: the interval excludes 0.",

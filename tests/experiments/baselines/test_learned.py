@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ddgk import Graph
-from experiments.baselines import dgcnn, gin, pscn, sequences
+from experiments.baselines import dgcnn, gin, node2vec, pscn, sequences
 from experiments.baselines.networks import import_geometric
 from experiments.classification import classify
 from experiments.methods import METHODS, Method
@@ -65,6 +65,28 @@ def test_described_rings_and_stars_are_told_apart(name, monkeypatch):
     graphs, classes = rings_and_stars()
     row = classify(GraphSet("rings and stars", graphs, classes), METHODS[name], repeats=1)
     assert np.mean(row["accuracies"]) > 0.85
+
+
+@pytest.mark.parametrize("name", ["graph2vec", "node2vec"])
+def test_vectors_do_not_tell_the_place_in_the_set(name):
+    """Copies of one graph, sorted by class: there is nothing to learn but the place."""
+    pytest.importorskip("gensim")
+    from experiments.data import GraphSet
+
+    copies, classes = [rings_and_stars((6,))[0][0]] * 60, np.repeat([0, 1], 30)
+    row = classify(GraphSet("copies", copies, classes), METHODS[name], repeats=3)
+    assert np.mean(row["accuracies"]) < 0.65
+
+
+def test_node2vec_keeps_neighbours_together():
+    """Two cliques without an edge between them: nodes of one clique have the closer vectors."""
+    pytest.importorskip("gensim")
+    pairs = [(i, j) for i in range(5) for j in range(i)]
+    cliques = Graph(10, [*pairs, *((i + 5, j + 5) for i, j in pairs)])
+    vectors = node2vec.node_vectors([cliques], 0)[0]
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    similar = vectors @ vectors.T
+    assert similar[:5, :5].min() > similar[:5, 5:].max()
 
 
 def test_dgk_diagonal_is_weighted_wl(monkeypatch):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from experiments import models
 from experiments.classification import classify
 from experiments.data import GraphSet
 from experiments.methods import Method
-from experiments.storage import Cache
+from experiments.protocols import default_repeats
+from experiments.statistics import interval, lead, markdown
+from experiments.storage import Cache, say
 
 DEFAULT = "default"
 
@@ -43,11 +45,10 @@ def measure(
     *,
     changes: Mapping[str, models.Change] = models.CHANGES,
     only: Sequence[str] = (),
-    repeats: int = 10,
+    repeats: int | None = None,
     seed: int = 0,
     n_jobs: int = 1,
     cache_in: Cache | None = None,
-    say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Return a row for the default and for every change; `only` names some of them."""
     lines = {DEFAULT: ({}, {}), **changes}
@@ -56,7 +57,7 @@ def measure(
         title: classify(
             data,
             method_of(title, lines[title]),
-            repeats=repeats,
+            repeats=repeats or default_repeats(len(data.graphs)),
             seed=seed,
             n_jobs=n_jobs,
             cache_in=cache_in,
@@ -65,3 +66,21 @@ def measure(
         for title in wanted
     }
     return {"set": data.name, "rows": rows}
+
+
+def table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return the difference of every change to the default, a column per set."""
+    titles = dict.fromkeys(title for one in contents for title in one["rows"])
+    lines = []
+    for title in titles:
+        cells = []
+        for one in contents:
+            row = one["rows"].get(title)
+            if row is None:
+                cells.append("")
+            elif title == "default":
+                cells.append(interval(row["accuracies"]).percent())
+            else:
+                cells.append(lead(row["accuracies"], one["rows"]["default"]["accuracies"]))
+        lines.append([title, *cells])
+    return markdown(["change", *(one["set"] for one in contents)], lines)

@@ -6,6 +6,7 @@ off the node order, and a node matched with itself lies on the diagonal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from ddgk import Graph
 from experiments import models
 from experiments.data import barbell, karate_club
+from experiments.statistics import markdown
 
 LABELS: dict[str, dict[str, Any]] = {
     "none": {},
@@ -41,7 +43,7 @@ def align_all(restarts: int = 8, seed: int = 0) -> dict[str, Any]:
     return found
 
 
-def measure(restarts: int = 8, seed: int = 0) -> list[dict[str, Any]]:
+def measure(*, restarts: int = 8, seed: int = 0, n_jobs: int = 1) -> dict[str, Any]:  # noqa: ARG001
     """Return what is known of every alignment.
 
     symmetries: automorphisms of the target, None where they were not counted; attention_in_ring:
@@ -74,14 +76,14 @@ def measure(restarts: int = 8, seed: int = 0) -> list[dict[str, Any]]:
                 "attention": attention.tolist(),
             }
         )
-    return measured
+    return {"restarts": restarts, "seed": seed, "pairs": measured}
 
 
-def draw(path: str, restarts: int = 8, seed: int = 0) -> None:
+def draw(path: str, contents: Sequence[dict[str, Any]]) -> None:
     """Draw all alignments."""
     from ddgk import plots
 
-    found = align_all(restarts, seed)
+    found = align_all(contents[0]["restarts"], contents[0]["seed"])
     plots.alignments(list(found.values()), layout="own", titles=list(found), path=path)
 
 
@@ -111,3 +113,20 @@ def count_symmetries(graph: Graph) -> int:
         edge_match=isomorphism.categorical_edge_match("label", 0),
     )
     return sum(1 for _ in matcher.isomorphisms_iter())
+
+
+def table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return what was found of every alignment."""
+    lines = [
+        [
+            one["name"],
+            "" if one["symmetries"] is None else str(one["symmetries"]),
+            f"{one['edges_kept']} of {one['n_edges']}",
+            f"{one['nodes_right']} of {one['n_nodes']}",
+            f"{one['confidence']:.2f}",
+            "" if one["attention_in_ring"] is None else f"{one['attention_in_ring']:.0%}",
+        ]
+        for one in contents[0]["pairs"]
+    ]
+    heads = ["", "symmetries", "edges kept", "nodes right", "confidence", "attention in ring"]
+    return markdown(heads, lines)

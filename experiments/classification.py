@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import math
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -38,10 +39,12 @@ def classify(
     seed: int = 0,
     cache_in: Cache | None = None,
     n_jobs: int = 1,
+    limit: float = math.inf,
     say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Measure one method on all folds and return its row.
 
+    limit: no repeat is begun that would probably end later than after this many seconds.
     describing: seconds to describe all graphs once (for methods fitted per fold, the mean over
     folds); classifying: seconds per fold for choosing parameters and for the SVM.
     """
@@ -54,19 +57,22 @@ def classify(
     )  # fmt: skip
     key = {"set": data.fingerprint, "seed": seed, "method": measure.key}
     found: list[Measured] = []
+    began = perf_counter()
     with threadpool_limits(1):  # libraries round differently on several threads
         for place, fold in enumerate(folds):
             found.append(cached.value({**key, "fold": place}, lambda fold=fold: measure(fold)))
             if (place + 1) % N_FOLDS == 0:
                 mean = np.mean([one["accuracy"] for one in found])
                 say(f"{data.name}, {method.title}: {100 * mean:.2f} after {place + 1} folds")
+                if (perf_counter() - began) * (len(found) + N_FOLDS) / len(found) > limit:
+                    break
     return {
         "title": method.title,
         "supervised": method.supervised,
         "accuracies": [one["accuracy"] for one in found],
         "describing": float(np.mean([one["describing"] for one in found])),
         "classifying": float(np.mean([one["classifying"] for one in found])),
-        "repeats": repeats,
+        "repeats": len(found) // N_FOLDS,
         "seed": seed,
     }
 
@@ -176,6 +182,7 @@ def run_rows(
     seed: int = 0,
     n_jobs: int = 1,
     cache_in: Cache | None = None,
+    limit: float = math.inf,
     folder: Path = storage.RESULTS,
     say: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
@@ -191,6 +198,7 @@ def run_rows(
             seed=seed,
             cache_in=cache_in,
             n_jobs=n_jobs,
+            limit=limit,
             say=say,
         )
         add_row(data.name, name, row, data=data, folder=folder)
@@ -206,12 +214,9 @@ def row_key(name: str, seed: int) -> str:
     return f"{name}@{seed}" if seed else name
 
 
-def _unusual(content: Mapping[str, Any], row: Mapping[str, Any]) -> bool:
-    """Say whether a row has another number of repeats than it gets by default."""
-    if not row["accuracies"]:
-        return False
-    usual = default_repeats(content["n_graphs"], supervised=row["supervised"])
-    return bool(row["repeats"] != usual)
+def usual_repeats(content: Mapping[str, Any], row: Mapping[str, Any]) -> int:
+    """Return how many repeats a row of a results file gets by default."""
+    return default_repeats(content["n_graphs"], supervised=row["supervised"])
 
 
 def add_row(
@@ -232,10 +237,11 @@ def add_row(
     }
     if data is not None:
         content |= {"n_graphs": len(data.graphs), "fingerprint": data.fingerprint}
+    unusual = bool(row["accuracies"]) and row["repeats"] != usual_repeats(content, row)
     about = {
         "command": f"python -m experiments classification {set_name} --rows {name}"
         + (f" --seed {row['seed']}" if row["seed"] else "")
-        + (f" --repeats {row['repeats']}" if _unusual(content, row) else ""),
+        + (f" --repeats {row['repeats']}" if unusual else ""),
         "versions": storage.versions(),
     }
     content["rows"][row_key(name, row["seed"])] = {**row, **about}

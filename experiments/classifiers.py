@@ -6,6 +6,7 @@ protocol nested.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
@@ -16,6 +17,7 @@ from experiments.classification import classify, embed, fingerprint_of
 from experiments.data import GraphSet
 from experiments.methods import METHODS
 from experiments.protocols import nested_folds
+from experiments.statistics import markdown, seconds
 from experiments.storage import Cache
 
 
@@ -55,3 +57,23 @@ def measure(
             rows[title]["accuracies"].append(float(np.mean(found == data.classes[test])))
     histogram = classify(data, METHODS["histogram"], repeats=1, seed=seed, cache_in=cache_in)
     return {"set": data.name, "rows": rows, "histogram": histogram["accuracies"]}
+
+
+def table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return accuracies of ordinary classifiers, a column per set, and seconds."""
+    slowest = {
+        title: max(float(np.mean(one["rows"][title]["seconds"])) for one in contents)
+        for title in contents[0]["rows"]
+    }
+    lines = [
+        [
+            title,
+            *(f"{100 * np.mean(one['rows'][title]['accuracies']):.1f}" for one in contents),
+            seconds(took),
+        ]
+        for title, took in slowest.items()
+    ]
+    histogram = [f"{100 * np.mean(one['histogram']):.1f}" for one in contents]
+    lines.append(["label histogram, nested SVM", *histogram, ""])
+    text = "Nothing tuned or standardised. Seconds: fitting and predicting one fold, slowest set."
+    return f"{text}\n\n{markdown(['', *(one['set'] for one in contents), 'seconds'], lines)}"

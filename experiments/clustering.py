@@ -23,6 +23,7 @@ from experiments.neighbours import (
     standardised_distances,
     ward_clusters,
 )
+from experiments.statistics import markdown
 
 NETWORKS = {"c-elegans": "celegansneural", "karate": "karate", "words": "adjnoun"}
 SETS = {"D&D": "DD", "PTC": "PTC_MR", "NCI1": "NCI1"}
@@ -57,6 +58,11 @@ def perfect_families(
     return found
 
 
+def measure(*, seeds: Sequence[int], n_jobs: int = 1) -> dict[str, Any]:
+    """Cluster the graphs that each seed draws."""
+    return {"seeds": [measure_seed(seed, n_jobs) for seed in seeds]}
+
+
 def measure_seed(seed: int, n_jobs: int = 1) -> dict[str, Any]:
     """Cluster by the default embedding, by counts, by their logarithms, and by degrees."""
     data, names = thirty_graphs(seed)
@@ -84,11 +90,31 @@ def measure_seed(seed: int, n_jobs: int = 1) -> dict[str, Any]:
     return {"seed": seed, "names": [graph.name for graph in data.graphs], "rows": found}
 
 
-def draw(seed: int, path: str) -> None:
-    """Draw the tree of one seed."""
+def draw(path: str, contents: Sequence[dict[str, Any]]) -> None:
+    """Draw the tree of the first seed."""
     from ddgk import plots
 
+    seed = contents[0]["seeds"][0]["seed"]
     data, names = thirty_graphs(seed)
     apart = models.distances(models.make(seed).fit_transform(data.graphs))
     labels = [str(graph.name) for graph in data.graphs]
     plots.clusters(apart, labels, [names[i] for i in data.classes], linkage="ward", path=path)
+
+
+def table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return families found over seeds."""
+    seeds = contents[0]["seeds"]
+    lines = []
+    for title in seeds[0]["rows"]:
+        rows = [one["rows"][title] for one in seeds]
+        counts = [len(row["families"]) for row in rows]
+        indices = [row["adjusted_rand"] for row in rows]
+        lines.append(
+            [
+                title,
+                f"{np.median(counts):g} ({min(counts)} to {max(counts)})",
+                f"{np.mean(indices):.2f} ({min(indices):.2f} to {max(indices):.2f})",
+            ]
+        )
+    heads = [f"{len(seeds)} seeds", "families found of 6, median", "adjusted Rand index, mean"]
+    return markdown(heads, lines)

@@ -13,6 +13,7 @@ import numpy as np
 from ddgk import Graph
 from experiments import models
 from experiments.data import GraphSet
+from experiments.statistics import markdown
 
 PRESETS = ("default", "paper", "authors")
 
@@ -31,7 +32,7 @@ def relabelling_noise(model: Any, graphs: Sequence[Graph], seed: int = 0) -> flo
 
 
 def measure(
-    sets: Sequence[GraphSet],
+    data: GraphSet,
     *,
     presets: Sequence[str] = PRESETS,
     n_graphs: int = 30,
@@ -39,13 +40,20 @@ def measure(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> dict[str, Any]:
-    """Return the noise of every set under every preset, on graphs drawn from the set."""
-    rows: dict[str, dict[str, float]] = {}
-    for data in sets:
-        drawn = np.random.default_rng(seed).permutation(len(data.graphs))[:n_graphs]
-        graphs = [data.graphs[place] for place in np.sort(drawn)]
-        rows[data.name] = {}
-        for preset in presets:
-            model = models.make(seed, preset=preset, n_sources=n_sources, n_jobs=n_jobs)
-            rows[data.name][preset] = relabelling_noise(model.fit(graphs), graphs, seed)
-    return {"n_graphs": n_graphs, "n_sources": n_sources, "rows": rows}
+    """Return the noise under every preset, on graphs drawn from the set."""
+    drawn = np.random.default_rng(seed).permutation(len(data.graphs))[:n_graphs]
+    graphs = [data.graphs[place] for place in np.sort(drawn)]
+    noise = {}
+    for preset in presets:
+        model = models.make(seed, preset=preset, n_sources=n_sources, n_jobs=n_jobs)
+        noise[preset] = relabelling_noise(model.fit(graphs), graphs, seed)
+    return {"set": data.name, "n_graphs": n_graphs, "n_sources": n_sources, "noise": noise}
+
+
+def table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return relabelling noise by set and preset."""
+    presets = list(contents[0]["noise"])
+    lines = [
+        [one["set"], *(f"{one['noise'][preset]:.3g}" for preset in presets)] for one in contents
+    ]
+    return markdown(["set", *(f"preset {preset}" for preset in presets)], lines)

@@ -22,6 +22,7 @@ from experiments.baselines import counting, weisfeiler_lehman
 from experiments.baselines.graph2vec import graph2vec
 from experiments.baselines.netlsd import heat_traces
 from experiments.data import MOLECULES, GraphSet
+from experiments.statistics import markdown
 
 Array = NDArray[np.float64]
 N_NEIGHBOURS = 10
@@ -188,3 +189,25 @@ def measure(
     counts = np.bincount(data.classes)
     chance = float((counts * (counts - 1)).sum() / (counts.sum() * (counts.sum() - 1)))
     return {"set": data.name, "k": k, "chance": chance, "rows": found}
+
+
+def table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return agreement, adjusted Rand index and correlation with size, a column per set."""
+    titles = dict.fromkeys(title for one in contents for title in one["rows"])
+    heads = ["", *(f"{one['set']} (k={one['k']}, chance {one['chance']:.2f})" for one in contents)]
+    lines = []
+    for title in titles:
+        cells = []
+        for one in contents:
+            row = one["rows"].get(title)
+            cells.append(
+                f"{row['agreement']:.3f} / {row['adjusted_rand']:.2f} / {row['size']:.2f}"
+                if row
+                else ""
+            )
+        lines.append([title, *cells])
+    text = (
+        "k-nearest-neighbour class agreement / adjusted Rand index of Ward's clusters / "
+        "correlation of distance with the difference in size."
+    )
+    return f"{text}\n\n{markdown(heads, lines)}"

@@ -16,6 +16,7 @@ from ddgk.graphs import from_smiles
 from experiments import models
 from experiments.baselines.counting import LabelHistogram
 from experiments.data import load_molecules
+from experiments.statistics import interval, markdown
 
 Array = NDArray[np.float64]
 N_FOLDS = 5
@@ -96,3 +97,12 @@ def measure(
                 error = float(np.sqrt(np.mean((found - measured[test]) ** 2)))
                 rows.setdefault(title if title == "mean" else f"{title}, {name}", []).append(error)
     return {"n_molecules": len(smiles), "repeats": repeats, "errors": rows}
+
+
+def table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return root mean squared errors with intervals."""
+    lines = []
+    for title, errors in contents[0]["errors"].items():
+        found = interval(errors, test_share=0.2)
+        lines.append([title, f"{found.mean:.3f} ({found.low:.3f} to {found.high:.3f})"])
+    return markdown(["", "root mean squared error, log mol/l"], lines)

@@ -14,6 +14,7 @@ import numpy as np
 from experiments import models
 from experiments.data import GraphSet
 from experiments.protocols import N_FOLDS, nested_folds
+from experiments.statistics import markdown
 from experiments.svm import choose_and_score, gaussian_kernels, standardised
 
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -57,7 +58,7 @@ def measure(
     }
 
 
-def draw(measured: Sequence[dict[str, Any]], path: str) -> None:
+def draw(path: str, contents: Sequence[dict[str, Any]]) -> None:
     """Draw accuracy, relative to all sources, against the share of sources; a line per set."""
     import matplotlib
 
@@ -65,7 +66,7 @@ def draw(measured: Sequence[dict[str, Any]], path: str) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(6, 4), layout="constrained")
-    for one in measured:
+    for one in contents:
         values = np.array(one["accuracies"]).mean(axis=2)  # shares x seeds
         relative = 100 * values / values[-1].mean()
         shares = 100 * np.array(one["shares"])
@@ -77,3 +78,13 @@ def draw(measured: Sequence[dict[str, Any]], path: str) -> None:
     axes.legend(frameon=False)
     figure.savefig(path)
     pyplot.close(figure)
+
+
+def table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return accuracy by share of sources, a column per set."""
+    lines = []
+    for place, share in enumerate(contents[0]["shares"]):
+        means = [np.mean(one["accuracies"][place]) for one in contents]
+        lines.append([f"{share:.0%}", *(f"{100 * mean:.1f}" for mean in means)])
+    heads = ["share of sources", *(f"{one['set']} ({one['n_sources']})" for one in contents)]
+    return markdown(heads, lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -56,3 +57,26 @@ def paired(first: ArrayLike, second: ArrayLike, *, test_share: float = 0.1) -> I
     left, right = np.asarray(first, dtype=float), np.asarray(second, dtype=float)
     common = min(len(left), len(right))
     return interval(left[:common] - right[:common], test_share=test_share)
+
+
+def lead(first: ArrayLike, second: ArrayLike) -> str:
+    """Return by how much the first leads the second, with its interval, as text in percent."""
+    return paired(first, second).percent(signed=True)
+
+
+def seconds(value: float) -> str:
+    """Return seconds with two digits."""
+    return f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
+def markdown(heads: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    """Return a Markdown table.
+
+    >>> print(markdown(["a", "b"], [["1", "x"]]))
+    | a | b |
+    |---|---|
+    | 1 | x |
+    """
+    rows = [heads, *lines]
+    text = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+    return "\n".join([text[0], "|" + "---|" * len(heads), *text[1:]])

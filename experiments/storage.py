@@ -47,6 +47,11 @@ def command() -> str:
     return " ".join(["python -m experiments", *sys.argv[1:]])
 
 
+def say(text: str) -> None:
+    """Tell the user how far it is."""
+    sys.stderr.write(text + "\n")
+
+
 def write_results(path: Path, content: Mapping[str, Any]) -> None:
     """Write one results file, whole or not at all."""
     text = json.dumps({"format": FORMAT, **content}, indent=1, allow_nan=False)
@@ -68,7 +73,7 @@ def publish(
     measured: Any,
     *,
     protocol: str,
-    seed: int | list[int],
+    seed: Any,
     seconds: float,
     folder: Path = RESULTS,
 ) -> Path:

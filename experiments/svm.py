@@ -212,40 +212,41 @@ def _solve(
     libsvm (Fan, Chen and Lin 2005).
     """
     n = len(signs)
+    tops, floors = np.where(signs > 0, penalty, 0.0), np.where(signs > 0, 0.0, -penalty)
+    diagonal = np.diag(gram).copy()
+    gains = np.empty(n)
     highest, lowest = 0.0, 0.0
     for _ in range(max_steps):
         i = -1
         highest = -np.inf
         for t in range(n):
-            can_grow = weights[t] < penalty if signs[t] > 0 else weights[t] < 0.0
-            if can_grow and residual[t] > highest:
+            if residual[t] > highest and weights[t] < tops[t]:
                 highest = residual[t]
                 i = t
         j = -1
         lowest = np.inf
         gain = 0.0
+        own, row = diagonal[i], gram[i]
         for t in range(n):
-            can_shrink = weights[t] > 0.0 if signs[t] > 0 else weights[t] > -penalty
-            if not can_shrink:
-                continue
-            lowest = min(lowest, residual[t])
-            gap = highest - residual[t]
-            if gap > 0.0:
-                curvature = max(gram[i, i] + gram[t, t] - 2.0 * gram[i, t], 1e-12)
-                if gap * gap / curvature > gain:
-                    gain = gap * gap / curvature
+            gap = max(highest - residual[t], 0.0)
+            gains[t] = gap * gap / max(own + diagonal[t] - 2.0 * row[t], 1e-12)
+        for t in range(n):
+            if weights[t] > floors[t]:
+                lowest = min(lowest, residual[t])
+                if gains[t] > gain:
+                    gain = gains[t]
                     j = t
         if j < 0 or highest - lowest < tolerance:
             break
-        curvature = max(gram[i, i] + gram[j, j] - 2.0 * gram[i, j], 1e-12)
-        top = penalty if signs[i] > 0 else 0.0
-        floor = 0.0 if signs[j] > 0 else -penalty
-        step = min((highest - residual[j]) / curvature, top - weights[i], weights[j] - floor)
+        other = gram[j]
+        curvature = max(own + diagonal[j] - 2.0 * row[j], 1e-12)
+        step = (highest - residual[j]) / curvature
         # Bounds are met exactly, otherwise rounding would select the same pair again.
-        weights[i] = top if step >= top - weights[i] else weights[i] + step
-        weights[j] = floor if step >= weights[j] - floor else weights[j] - step
+        step = min(step, tops[i] - weights[i], weights[j] - floors[j])
+        weights[i] = tops[i] if step >= tops[i] - weights[i] else weights[i] + step
+        weights[j] = floors[j] if step >= weights[j] - floors[j] else weights[j] - step
         for t in range(n):
-            residual[t] -= step * (gram[i, t] - gram[j, t])
+            residual[t] -= step * (row[t] - other[t])
     if not (np.isfinite(highest) and np.isfinite(lowest)):
         return 0.0
     return (highest + lowest) / 2.0

@@ -1,7 +1,8 @@
 """The whole table: every row on every set, and the other experiments. Resumes where it stopped.
 
-Each row runs in a process of its own with a time limit. A row that does not finish is recorded with
-the time tried. A finished row is not run again unless its seed or number of repeats differs.
+Each row runs in a process of its own with a time limit. A row that does not finish one repeat is
+recorded with the time tried; one that does not finish all is recorded with those it finished, and
+the next run continues it.
 """
 
 from __future__ import annotations
@@ -11,32 +12,23 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from experiments import storage
-from experiments.classification import add_row, row_key
+from experiments.catalogue import EXPERIMENTS
+from experiments.classification import add_row, row_key, usual_repeats
 from experiments.data import SETS
-from experiments.methods import METHODS, Method
-from experiments.protocols import default_repeats
+from experiments.methods import METHODS
 
 ROW_LIMIT = 4 * 3600.0
+PATIENCE = 1.2  # a row is given this many times its limit before its process is ended
 OURS = "ddgk"
 OTHER_SEEDS = (1, 2, 3, 4)  # of our row: other folds, other sources
 # What `table` runs after the rows: name of the results file -> command.
 OTHERS: dict[str, list[str]] = {
-    **{
-        f"neighbours-{name}": ["neighbours", name]
-        for name in ("MUTAG", "PTC_MR", "ENZYMES", "NCI1", "30-graphs")
-    },
-    **{f"classifiers-{name}": ["classifiers", name] for name in SETS},
-    "clustering": ["clustering"],
-    "attention": ["attention"],
-    **{f"sampling-{name}": ["sampling", name] for name in ("MUTAG", "PTC_MR", "NCI1", "DD")},
-    **{f"ablation-{name}": ["ablation", name] for name in ("MUTAG", "PTC_MR", "NCI1")},
-    "invariance": ["invariance"],
-    "families": ["families"],
-    "regression": ["regression"],
-    "published-MUTAG": ["published", "MUTAG"],
+    "-".join(given): given
+    for name, one in EXPERIMENTS.items()
+    for given in ([[name, set_name] for set_name in one.sets] or [[name]])
+    if name != "tuning"
 }
 
 
@@ -55,24 +47,21 @@ def run(
     shared = ["--jobs", str(n_jobs), "--results", str(folder)]
     wanted = [(seed, name) for name in rows]
     wanted += [(other, OURS) for other in OTHER_SEEDS if OURS in rows]
-    for own_seed, name in wanted:
-        for set_name in sets:
-            if not is_missing(set_name, name, seed=own_seed, folder=folder):
-                continue
-            say(f"{set_name}: {METHODS[name].title}, seed {own_seed}")
-            given = ["classification", set_name, "--rows", name, "--seed", str(own_seed)]
-            seconds, problem = _run([*given, *shared], limit)
-            if problem:
-                row = {
-                    "title": METHODS[name].title,
-                    "supervised": METHODS[name].supervised,
-                    "accuracies": [],
-                    "seed": own_seed,
-                    "tried": round(seconds),
-                    "problem": problem,
-                }
-                add_row(set_name, name, row, folder=folder)
-                say(f"  {problem}")
+    missing = [
+        (own_seed, name, set_name)
+        for own_seed, name in wanted
+        for set_name in sets
+        if is_missing(set_name, name, seed=own_seed, folder=folder)
+    ]
+    say(f"{len(missing)} rows, each at most {limit * PATIENCE / 3600:.2g} h")
+    for own_seed, name, set_name in missing:
+        say(f"{set_name}: {METHODS[name].title}, seed {own_seed}")
+        given = ["classification", set_name, "--rows", name, "--seed", str(own_seed)]
+        given += ["--limit", str(limit)]
+        seconds, problem = _run([*given, *shared], PATIENCE * limit)
+        if problem:
+            say(f"  {problem}")
+            add_failure(set_name, name, seconds, problem, seed=own_seed, folder=folder)
     for name, given in OTHERS.items() if others else ():
         if storage.read_results(folder / f"{name}.json") is None:
             say(name)
@@ -82,17 +71,29 @@ def run(
 
 
 def is_missing(set_name: str, name: str, *, seed: int, folder: Path) -> bool:
-    """Say whether a set has no finished row of this name and seed."""
+    """Say whether a set has no row of this name and seed with all its repeats."""
     content = storage.read_results(folder / f"{set_name}.json") or {"rows": {}}
-    return not finished(content, content["rows"].get(row_key(name, seed)), METHODS[name])
+    row = content["rows"].get(row_key(name, seed))
+    return not row or not row["accuracies"] or row["repeats"] < usual_repeats(content, row)
 
 
-def finished(content: Any, row: Any, method: Method) -> bool:
-    """Say whether a row is there with at least the default number of repeats."""
-    if not row or not row["accuracies"]:
-        return False
-    repeats = default_repeats(content["n_graphs"], supervised=method.supervised)
-    return bool(row["repeats"] >= repeats)
+def add_failure(
+    set_name: str, name: str, seconds: float, problem: str, *, seed: int, folder: Path
+) -> None:
+    """Record a row that did not finish, unless repeats of it are recorded already."""
+    content = storage.read_results(folder / f"{set_name}.json") or {"rows": {}}
+    known = content["rows"].get(row_key(name, seed))
+    if known and known["accuracies"]:
+        return
+    row = {
+        "title": METHODS[name].title,
+        "supervised": METHODS[name].supervised,
+        "accuracies": [],
+        "seed": seed,
+        "tried": round(seconds),
+        "problem": problem,
+    }
+    add_row(set_name, name, row, folder=folder)
 
 
 def _run(given: Sequence[str], limit: float) -> tuple[float, str]:

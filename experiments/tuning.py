@@ -7,7 +7,7 @@ value is a maximum over trials and therefore optimistic; the held-out accuracy i
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Any
 
@@ -17,14 +17,15 @@ from experiments import models
 from experiments.classification import embed
 from experiments.data import GraphSet
 from experiments.protocols import nested_folds
+from experiments.statistics import markdown
 from experiments.storage import Cache
 from experiments.svm import choose_and_score, gaussian_kernels, inner_splits, standardised
 
 
-def tune(
+def measure(
     data: GraphSet,
-    folder: Path,
     *,
+    cache_in: Cache,
     preset: str = "default",
     trials: int = 50,
     seconds: float | None = None,
@@ -32,7 +33,7 @@ def tune(
     seed: int = 0,
     n_jobs: int = 1,
 ) -> dict[str, Any]:
-    """Try points of the preset's grid until the budget is spent; resumes from the folder."""
+    """Try points of the preset's grid until the budget is spent; resumes from the cache."""
     try:
         import optuna
     except ImportError as error:
@@ -63,11 +64,13 @@ def tune(
         trial.set_user_attr("test", accuracy(changes, rest, test))
         return float(np.mean(scores))
 
-    folder.mkdir(parents=True, exist_ok=True)
     name = f"{data.fingerprint}-{preset}-{n_sources}-{seed}"
-    storage = optuna.storages.JournalStorage(
-        optuna.storages.journal.JournalFileBackend(str(folder / f"tuning-{name}.log"))
-    )
+    storage = None
+    if cache_in.folder is not None:
+        cache_in.folder.mkdir(parents=True, exist_ok=True)
+        path = cache_in.folder / f"tuning-{name}.log"
+        backend = optuna.storages.journal.JournalFileBackend(str(path))
+        storage = optuna.storages.JournalStorage(backend)
     study = optuna.create_study(
         storage=storage,
         study_name=name,
@@ -94,3 +97,21 @@ def tune(
     ]
     found.sort(key=lambda trial: -1.0 if trial["dev"] is None else trial["dev"], reverse=True)
     return {"set": data.name, "preset": preset, "n_sources": n_sources, "trials": found}
+
+
+def table(contents: Sequence[dict[str, Any]]) -> str:
+    """Return the best trial of every search."""
+    lines = []
+    for one in contents:
+        complete = [trial for trial in one["trials"] if trial["dev"] is not None]
+        for trial in complete[:1]:
+            chosen = ", ".join(f"{name} {value}" for name, value in trial["parameters"].items())
+            lines.append(
+                [
+                    f"{one['set']}, preset {one['preset']}, {len(one['trials'])} trials",
+                    chosen,
+                    f"{100 * trial['dev']:.1f}",
+                    f"{100 * trial['test']:.1f}",
+                ]
+            )
+    return markdown(["", "best", "dev accuracy (a maximum)", "held-out accuracy"], lines)

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Any
 
 from ddgk import Graph
-from experiments.baselines.networks import NetworkClassifier, import_geometric, import_torch
+from experiments.baselines.networks import NetworkClassifier, import_torch
 
 WIDTHS = (32, 32, 32, 1)
 QUANTILE, LEAST_K = 0.6, 10
@@ -33,19 +33,16 @@ class DGCNN(NetworkClassifier):
     def build(self, n_classes: int) -> Any:
         """Return the network."""
         torch = import_torch()
-        nn = torch.nn
-        geometric = import_geometric()
+        nn, k = torch.nn, self.k_
 
         class Network(nn.Module):  # type: ignore[misc, name-defined]
-            def __init__(self, n_inputs: int, k: int) -> None:
+            def __init__(self, n_inputs: int) -> None:
                 super().__init__()
                 widths = (n_inputs, *WIDTHS)
                 self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in pairwise(widths))
-                total = sum(WIDTHS)
-                self.pool = geometric.SortAggregation(k)
+                # Their Conv1d of kernel and stride 97: the same linear map of every kept node.
+                self.nodes = nn.Sequential(nn.Linear(sum(WIDTHS), 16), nn.ReLU())
                 self.rows = nn.Sequential(
-                    nn.Conv1d(1, 16, total, stride=total),
-                    nn.ReLU(),
                     nn.MaxPool1d(2),
                     nn.Conv1d(16, 32, 5),
                     nn.ReLU(),
@@ -62,13 +59,29 @@ class DGCNN(NetworkClassifier):
                 degrees = torch.ones(len(inputs)).index_add(0, target, ones)[:, None]
                 states, current = [], inputs
                 for layer in self.layers:
-                    summed = current.index_add(0, target, current[source])  # (A + I) X
-                    current = torch.tanh(layer(summed) / degrees)
+                    mapped = current @ layer.weight.T
+                    summed = mapped.index_add(0, target, mapped.index_select(0, source))
+                    current = torch.tanh((summed + layer.bias) / degrees)  # D^-1 (A + I) X W
                     states.append(current)
-                pooled = self.pool(torch.cat(states, dim=1), graph_of)  # (n_graphs, k * 97)
-                return self.rows(pooled[:, None, :])
+                pooled = sort_pool(torch.cat(states, dim=1), graph_of, k)
+                return self.rows(self.nodes(pooled).transpose(1, 2))
 
-        return Network(self.inputs_.width, self.k_)
+        return Network(self.inputs_.width)
+
+
+def sort_pool(states: Any, graph_of: Any, k: int) -> Any:
+    """Return the k nodes of the highest last state of every graph, (n_graphs, k, width).
+
+    Rows of 0 follow where a graph has fewer nodes.
+    """
+    order = states[:, -1].argsort(descending=True, stable=True)
+    order = order[graph_of[order].argsort(stable=True)]
+    sizes = graph_of.bincount()
+    place = import_torch().arange(len(states)) - (sizes.cumsum(0) - sizes)[graph_of]
+    kept = place < k
+    pooled = states.new_zeros(len(sizes) * k, states.shape[1])
+    pooled = pooled.index_copy(0, graph_of[kept] * k + place[kept], states[order[kept]])
+    return pooled.unflatten(0, (len(sizes), k))
 
 
 def make(set_name: str, seed: int, n_jobs: int) -> DGCNN:  # noqa: ARG001

@@ -48,16 +48,19 @@ class NodeInputs:
         self.place = {label: i for i, label in enumerate(sorted(seen, key=repr))}
         self.width = len(self.place) or MAX_DEGREE + 1
 
+    def places(self, graph: Graph) -> Integers:
+        """Return the input of every node that is 1, (n_nodes,); -1 for none."""
+        if not self.place:
+            degrees = np.bincount(graph.edges.ravel(), minlength=graph.n_nodes)
+            return np.minimum(degrees, MAX_DEGREE)
+        labels = graph.node_labels or [None] * graph.n_nodes
+        return np.array([self.place.get(label, -1) for label in labels], dtype=np.int64)
+
     def of(self, graph: Graph) -> NDArray[np.float32]:
         """Return (n_nodes, width)."""
         rows = np.zeros((graph.n_nodes, self.width), dtype=np.float32)
-        if self.place:
-            for node, label in enumerate(graph.node_labels or ()):
-                if label in self.place:
-                    rows[node, self.place[label]] = 1.0
-        else:
-            degrees = np.bincount(graph.edges.ravel(), minlength=graph.n_nodes)
-            rows[np.arange(graph.n_nodes), np.minimum(degrees, MAX_DEGREE)] = 1.0
+        places = self.places(graph)
+        rows[places >= 0, places[places >= 0]] = 1.0
         return rows
 
 
@@ -111,7 +114,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):
 
     def optimiser(self, parameters: Any) -> Any:
         """Return the optimiser."""
-        return import_torch().optim.Adam(parameters, lr=self.learning_rate)
+        return import_torch().optim.Adam(parameters, lr=self.learning_rate, fused=True)
 
     def fit(self, X: Sequence[Graph], y: Any) -> Self:  # noqa: N803
         """Train on graphs and classes."""

@@ -21,6 +21,12 @@ DIMENSION, N_WALKS, WALK_LENGTH = 128, 10, 40
 
 def node2vec(graphs: Sequence[Graph], seed: int) -> NDArray[np.float64]:
     """Return the mean vector of every graph's nodes, (n_graphs, 128)."""
+    means = [vectors.mean(axis=0) for vectors in node_vectors(graphs, seed)]
+    return np.array(means, dtype=np.float64)
+
+
+def node_vectors(graphs: Sequence[Graph], seed: int) -> list[NDArray[np.float32]]:
+    """Return the vectors of every graph's nodes, (n_nodes, 128) each."""
     model = import_gensim().Word2Vec(
         Walks(graphs, seed),
         vector_size=DIMENSION,
@@ -32,11 +38,10 @@ def node2vec(graphs: Sequence[Graph], seed: int) -> NDArray[np.float64]:
         seed=seed,
         hashfxn=stable_hash,
     )
-    means = [
-        np.mean([model.wv[f"{place}/{node}"] for node in range(graph.n_nodes)], axis=0)
+    return [
+        model.wv[[f"{place}/{node}" for node in range(graph.n_nodes)]]
         for place, graph in enumerate(graphs)
     ]
-    return np.array(means, dtype=np.float64)
 
 
 class Walks:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ddgk import Graph
 from experiments.baselines.networks import Integers, NetworkClassifier, import_torch
@@ -29,37 +28,56 @@ class PSCN(NetworkClassifier):
         super().prepare(graphs)
         self.width_ = max(2, round(np.mean([graph.n_nodes for graph in graphs])))
 
-    def encode(self, graphs: Sequence[Graph]) -> NDArray[np.float32]:
-        """Return (n_graphs, n_inputs, width * k)."""
-        found = np.zeros((len(graphs), self.width_ * FIELD, self.inputs_.width), dtype=np.float32)
+    def encode(self, graphs: Sequence[Graph]) -> Integers:
+        """Return the inputs that are 1, (n_graphs, width, k), numbered over the whole field."""
+        n_inputs = self.inputs_.width
+        found = np.full((len(graphs), self.width_, FIELD), FIELD * n_inputs, dtype=np.int64)
+        first = np.arange(FIELD) * n_inputs
         for place, graph in enumerate(graphs):
-            rows, nodes = self.inputs_.of(graph), fields_of(graph, self.width_).ravel()
-            found[place, nodes >= 0] = rows[nodes[nodes >= 0]]
-        return found.transpose(0, 2, 1)
+            nodes = fields_of(graph, self.width_)
+            inputs = np.where(nodes >= 0, self.inputs_.places(graph)[nodes], -1)
+            found[place] = np.where(inputs >= 0, first + inputs, FIELD * n_inputs)
+        return found
 
     def select(self, encoded: Any, chosen: Integers) -> tuple[Any, ...]:
         """Return the fields of a batch."""
-        return (import_torch().as_tensor(np.ascontiguousarray(encoded[chosen])),)
+        return (import_torch().as_tensor(encoded[chosen]),)
 
     def build(self, n_classes: int) -> Any:
-        """Return the network."""
+        """Return the network.
+
+        Its first layer is a Conv1d (16, kernel and stride k) of one-hot rows: a sum of weights.
+        """
         nn = import_torch().nn
+        n_inputs = FIELD * self.inputs_.width
         kernel = min(KERNEL, self.width_)
-        return nn.Sequential(
-            nn.Conv1d(self.inputs_.width, 16, FIELD, stride=FIELD),
-            nn.ReLU(),
-            nn.Conv1d(16, 8, kernel),
-            nn.ReLU(),
-            nn.Flatten(),
-            nn.Linear(8 * (self.width_ - kernel + 1), 128),
-            nn.ReLU(),
-            nn.Dropout(0.5),
-            nn.Linear(128, n_classes),
-        )
+
+        class Network(nn.Module):  # type: ignore[misc, name-defined]
+            def __init__(self, width: int) -> None:
+                super().__init__()
+                self.fields = nn.EmbeddingBag(n_inputs + 1, 16, mode="sum", padding_idx=n_inputs)
+                nn.init.uniform_(self.fields.weight, -(n_inputs**-0.5), n_inputs**-0.5)
+                self.bias = nn.Parameter(import_torch().zeros(16))
+                self.rows = nn.Sequential(
+                    nn.ReLU(),
+                    nn.Conv1d(16, 8, kernel),
+                    nn.ReLU(),
+                    nn.Flatten(),
+                    nn.Linear(8 * (width - kernel + 1), 128),
+                    nn.ReLU(),
+                    nn.Dropout(0.5),
+                    nn.Linear(128, n_classes),
+                )
+
+            def forward(self, fields: Any) -> Any:
+                summed = self.fields(fields.flatten(0, 1)) + self.bias
+                return self.rows(summed.unflatten(0, fields.shape[:2]).transpose(1, 2))
+
+        return Network(self.width_)
 
     def optimiser(self, parameters: Any) -> Any:
         """Return RMSprop."""
-        return import_torch().optim.RMSprop(parameters, lr=self.learning_rate)
+        return import_torch().optim.RMSprop(parameters, lr=self.learning_rate, foreach=True)
 
 
 def canonical_ranks(graph: Graph) -> list[int]:

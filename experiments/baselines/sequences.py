@@ -6,12 +6,13 @@ Trained once per data set, without classes.
 
 The publication gives no layer sizes that we know of. Ours: tokens are node labels with degrees (at
 most 8), embeddings of 64, one LSTM layer of 128 each for encoder and decoder, sequences of up to 10
-nodes from up to 100 nodes per graph, 5 epochs of Adam at .001, batches of 256.
+nodes from up to 100 nodes per graph, 5 epochs of Adam at .001, batches of up to 256 sequences of
+the same length.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,25 +38,36 @@ def encodings(graphs: Sequence[Graph], seed: int) -> NDArray[np.float64]:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = build(n_tokens)
-        optimiser = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE)
+        optimiser = torch.optim.Adam(model.parameters(), lr=LEARNING_RATE, fused=True)
         for _ in range(EPOCHS):
-            order = generator.permutation(len(sequences))
-            for first in range(0, len(order), BATCH):
-                batch = torch.as_tensor(sequences[order[first : first + BATCH]])
-                loss = model.loss(batch)
+            for _, batch in batches(sequences, generator):
+                loss = model.loss(torch.as_tensor(batch))
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
     sums = np.zeros((len(graphs), HIDDEN))
     with torch.no_grad():
-        for first in range(0, len(sequences), BATCH):
-            batch = torch.as_tensor(sequences[first : first + BATCH])
-            np.add.at(sums, graph_of[first : first + BATCH], model.encode(batch).numpy())
+        for places, batch in batches(sequences, generator):
+            np.add.at(sums, graph_of[places], model.encode(torch.as_tensor(batch)).numpy())
     return sums / np.bincount(graph_of, minlength=len(graphs))[:, None]
 
 
+def batches(
+    sequences: Integers, generator: np.random.Generator
+) -> Iterator[tuple[Integers, Integers]]:
+    """Yield positions of sequences of one length, and these without padding, in random order."""
+    lengths = (sequences != PAD).sum(axis=1)
+    parts = []
+    for length in np.unique(lengths):
+        places = generator.permutation(np.flatnonzero(lengths == length))
+        parts += [places[first : first + BATCH] for first in range(0, len(places), BATCH)]
+    for part in generator.permutation(len(parts)):
+        places = parts[part]
+        yield places, sequences[places, : lengths[places[0]]]
+
+
 def build(n_tokens: int) -> Any:
-    """Return the encoder-decoder; tokens are 1 .. n_tokens, 0 pads at the end."""
+    """Return the encoder-decoder; tokens are 1 .. n_tokens, and 0 is before the first."""
     torch = import_torch()
     nn = torch.nn
 
@@ -67,24 +79,15 @@ def build(n_tokens: int) -> Any:
             self.decoder = nn.LSTM(WIDTH, HIDDEN, batch_first=True)
             self.scores = nn.Linear(HIDDEN, n_tokens + 1)
 
-        def states(self, batch: Any) -> tuple[Any, Any]:
-            """Return the state after the last real token of every sequence."""
-            lengths = (batch != PAD).sum(dim=1)
-            packed = nn.utils.rnn.pack_padded_sequence(
-                self.tokens(batch), lengths, batch_first=True, enforce_sorted=False
-            )
-            return self.encoder(packed)[1]
-
         def encode(self, batch: Any) -> Any:
-            return self.states(batch)[0][0]
+            return self.encoder(self.tokens(batch))[1][0][0]
 
         def loss(self, batch: Any) -> Any:
             """Cross-entropy of each next token, given the tokens before it and the encoding."""
+            state = self.encoder(self.tokens(batch))[1]
             shifted = torch.cat([torch.zeros_like(batch[:, :1]), batch[:, :-1]], dim=1)
-            hidden, _ = self.decoder(self.tokens(shifted), self.states(batch))
-            return nn.functional.cross_entropy(
-                self.scores(hidden).flatten(0, 1), batch.flatten(), ignore_index=PAD
-            )
+            hidden, _ = self.decoder(self.tokens(shifted), state)
+            return nn.functional.cross_entropy(self.scores(hidden).flatten(0, 1), batch.flatten())
 
     return Model()
 

@@ -58,6 +58,21 @@ def test_folds_are_cached_and_resumed(recorder, rings_and_stars, tmp_path):
     assert more["accuracies"][:10] == once["accuracies"]
 
 
+def test_no_repeat_is_begun_that_would_end_too_late(recorder, rings_and_stars):
+    row = classify(rings_and_stars, recorder, repeats=4, limit=0.0)
+    assert (row["repeats"], len(row["accuracies"])) == (1, 10)
+
+
+def test_a_failure_does_not_replace_repeats_that_are_there(recorder, rings_and_stars, tmp_path):
+    row = classify(rings_and_stars, recorder, repeats=1)
+    add_row("SET", "wl", row, data=rings_and_stars, folder=tmp_path)
+    for name in ("wl", "sp"):
+        table.add_failure("SET", name, 60.0, "not finished", seed=0, folder=tmp_path)
+    rows = storage.read_results(tmp_path / "SET.json")["rows"]
+    assert len(rows["wl"]["accuracies"]) == 10
+    assert rows["sp"]["problem"] == "not finished"
+
+
 def test_damaged_cache_files_are_computed_again(recorder, rings_and_stars, tmp_path):
     once = classify(rings_and_stars, recorder, repeats=1, cache_in=Cache(tmp_path))
     for path in tmp_path.rglob("*.*"):

@@ -1,5 +1,6 @@
 """The command line: every command is documented, and mistakes are named."""
 
+import inspect
 import json
 import re
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from experiments.__main__ import main, parser
+from experiments.catalogue import EXPERIMENTS, module_of
 from experiments.table import OTHERS
 
 DOCUMENTATION = Path(__file__).parents[2] / "docs" / "experiments.md"
@@ -33,6 +35,17 @@ def test_every_row_is_documented():
 def test_the_table_runs_commands_that_exist():
     for given in OTHERS.values():
         assert parser().parse_args(given).run is not None
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_takes_the_options_of_its_command(name):
+    about, module = EXPERIMENTS[name], module_of(name)
+    taken = set(inspect.signature(module.measure).parameters)
+    cached = {"cache_in"} if about.cached else set()
+    assert {*about.options, "n_jobs", *cached} <= taken
+    assert ("data" in taken) == bool(about.sets)
+    assert callable(module.table)
+    assert hasattr(module, "draw") == about.figures
 
 
 def test_an_unknown_row_is_named():

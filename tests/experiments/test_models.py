@@ -7,6 +7,7 @@ from experiments import (
     ablation,
     classifiers,
     families,
+    fixed_size,
     invariance,
     models,
     neighbours,
@@ -94,22 +95,39 @@ def test_sources_are_sampled_within_the_training_part(rings_and_stars):
 
 @pytest.mark.usefixtures("small")
 def test_renumbering_changes_nothing(rings_and_stars):
-    found = invariance.measure([rings_and_stars], presets=("default",), n_sources=3, n_graphs=8)
-    assert found["rows"]["rings and stars"]["default"] == 0
+    found = invariance.measure(rings_and_stars, presets=("default",), n_sources=3, n_graphs=8)
+    assert found["noise"] == {"default": 0}
 
 
 def test_published_presets_run_under_all_protocols(rings_and_stars, monkeypatch):
     monkeypatch.setattr(published, "MAX_SOURCES", 3)
     found = published.measure(rings_and_stars)
     assert set(found["rows"]) == {"paper", "authors"}
-    assert all(len(values) == 10 for row in found["rows"].values() for values in row.values())
+    for row in found["rows"].values():
+        assert {name: len(values) for name, values in row.items()} == {
+            "nested": 100,
+            "paper": 10,
+            "authors": 10,
+        }
+    assert "rings and stars, preset authors" in published.table([found])
+
+
+def test_networks_of_fixed_size_are_compared_with_the_full_matrix(rings_and_stars, monkeypatch):
+    pytest.importorskip("torch")
+    monkeypatch.setattr(fixed_size, "REPEATS", 1)
+    monkeypatch.setattr(fixed_size, "N_SOURCES", 1)
+    monkeypatch.setattr(fixed_size, "LAYERS", ((), (2, 2)))
+    found = fixed_size.measure(rings_and_stars, n_graphs=23)
+    assert [row["layers"] for row in found["rows"]] == [[], [], [2, 2], [2, 2]]
+    assert all(len(row["accuracies"]) == 10 for row in found["rows"])
+    assert "| hidden layers (2, 2) | glorot |" in fixed_size.table([found])
 
 
 def test_tuning_resumes(rings_and_stars, tmp_path):
     pytest.importorskip("optuna")
-    first = tuning.tune(rings_and_stars, tmp_path, trials=1, n_sources=2)
+    first = tuning.measure(rings_and_stars, cache_in=Cache(tmp_path), trials=1, n_sources=2)
     assert len(first["trials"]) == 1
-    more = tuning.tune(rings_and_stars, tmp_path, trials=2, n_sources=2)
+    more = tuning.measure(rings_and_stars, cache_in=Cache(tmp_path), trials=2, n_sources=2)
     assert len(more["trials"]) == 2
     assert first["trials"][0] in more["trials"]
 

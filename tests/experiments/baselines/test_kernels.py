@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ddgk import Graph
-from experiments.baselines.random_walks import spectrum, walk_gram
+from experiments.baselines.random_walks import largest_eigenvalue, walk_counts, walk_gram
 from experiments.baselines.weisfeiler_lehman import (
     assignment_grams,
     colourings,
@@ -128,11 +128,13 @@ def test_random_walks_are_equation_1():
         adjacency = np.zeros((graph.n_nodes, graph.n_nodes))
         adjacency[tuple(graph.edges.T)] = 1
         adjacencies.append(adjacency + adjacency.T)
-    found = walk_gram([spectrum(graph) for graph in graphs], 0.01)
+    radius = largest_eigenvalue(graphs)
+    assert radius == pytest.approx(max(np.linalg.eigvalsh(a)[-1] for a in adjacencies))
+    found = walk_gram(walk_counts(graphs, radius), 0.9)
     for i, left in enumerate(adjacencies):
         for j, right in enumerate(adjacencies):
             product = np.kron(left, right)
-            inverse = np.linalg.inv(np.eye(len(product)) - 0.01 * product)
+            inverse = np.linalg.inv(np.eye(len(product)) - 0.9 / radius**2 * product)
             assert found[i, j] == pytest.approx(inverse.sum())
 
 

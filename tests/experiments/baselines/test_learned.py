@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ddgk import Graph
-from experiments.baselines import dgcnn, gin, pscn, sequences
+from experiments.baselines import dgcnn, gin, node2vec, pscn, sequences
 from experiments.baselines.networks import import_geometric
 from experiments.classification import classify
 from experiments.methods import METHODS, Method
@@ -67,6 +67,28 @@ def test_described_rings_and_stars_are_told_apart(name, monkeypatch):
     assert np.mean(row["accuracies"]) > 0.85
 
 
+@pytest.mark.parametrize("name", ["graph2vec", "node2vec"])
+def test_vectors_do_not_tell_the_place_in_the_set(name):
+    """Copies of one graph, sorted by class: there is nothing to learn but the place."""
+    pytest.importorskip("gensim")
+    from experiments.data import GraphSet
+
+    copies, classes = [rings_and_stars((6,))[0][0]] * 60, np.repeat([0, 1], 30)
+    row = classify(GraphSet("copies", copies, classes), METHODS[name], repeats=3)
+    assert np.mean(row["accuracies"]) < 0.65
+
+
+def test_node2vec_keeps_neighbours_together():
+    """Two cliques without an edge between them: nodes of one clique have the closer vectors."""
+    pytest.importorskip("gensim")
+    pairs = [(i, j) for i in range(5) for j in range(i)]
+    cliques = Graph(10, [*pairs, *((i + 5, j + 5) for i, j in pairs)])
+    vectors = node2vec.node_vectors([cliques], 0)[0]
+    vectors /= np.linalg.norm(vectors, axis=1)[:, None]
+    similar = vectors @ vectors.T
+    assert similar[:5, :5].min() > similar[:5, 5:].max()
+
+
 def test_dgk_diagonal_is_weighted_wl(monkeypatch):
     """With M = diag(|v|^2) the kernel is the WL kernel of counts scaled by |v|."""
     pytest.importorskip("gensim")
@@ -110,6 +132,40 @@ def test_sort_pooling_keeps_the_quantile_of_sizes():
     model = dgcnn.DGCNN()
     model.prepare(graphs)
     assert model.k_ == sorted(graph.n_nodes for graph in graphs)[23]
+
+
+def test_sort_pooling_orders_by_the_last_state():
+    torch = pytest.importorskip("torch")
+    states = torch.tensor([[1.0, 0.1], [2.0, 0.9], [3.0, 0.5], [4.0, 0.2]])
+    pooled = dgcnn.sort_pool(states, torch.tensor([0, 0, 0, 1]), 2)
+    assert pooled[0].tolist() == states[[1, 2]].tolist()
+    assert pooled[1].tolist() == [states[3].tolist(), [0, 0]]
+
+
+def test_fields_are_convolved_as_one_hot_rows():
+    torch = pytest.importorskip("torch")
+    graphs, _ = rings_and_stars(range(5, 9))
+    labelled = [g.replace(node_labels=("ab" * 9)[: g.n_nodes]) for g in graphs]
+    model = pscn.PSCN()
+    model.prepare(labelled)
+    network = model.build(2)
+    encoded = model.encode(labelled)
+    weights = network.fields.weight[:-1].reshape(pscn.FIELD, model.inputs_.width, 16)
+    found = network.fields(torch.as_tensor(encoded[0]))
+    for place, nodes in enumerate(pscn.fields_of(labelled[0], model.width_)):
+        rows = model.inputs_.of(labelled[0])[nodes] * (nodes >= 0)[:, None]
+        expected = torch.einsum("ki,kio->o", torch.as_tensor(rows).float(), weights)
+        assert torch.allclose(found[place], expected, atol=1e-6)
+
+
+def test_batches_of_sequences_need_no_padding():
+    given = np.array([[1, 2, 0], [3, 0, 0], [4, 5, 6], [7, 8, 0]])
+    found = list(sequences.batches(given, np.random.default_rng(0)))
+    assert sorted(np.concatenate([places for places, _ in found])) == [0, 1, 2, 3]
+    for places, batch in found:
+        assert (batch > 0).all()
+        assert (given[places, : batch.shape[1]] == batch).all()
+        assert (given[places, batch.shape[1] :] == 0).all()
 
 
 def test_sequences_walk_along_edges():

@@ -14,6 +14,7 @@ from ddgk import compiling
 from ddgk.config import Config
 from ddgk.encoder import train_encoders
 from ddgk.engine import make_engine
+from ddgk.engine.fused import products
 from ddgk.graphs import Graph
 from ddgk.targets import Encoding
 
@@ -73,6 +74,22 @@ def test_processes_do_not_overwrite_each_others_code(tmp_path):
             assert process.communicate(timeout=60)[0].strip() == expected[value]
     names = [file.name for file in (tmp_path / "cache").rglob("*.nbc")]
     assert len(names) == len(set(names)) >= 2
+
+
+def test_kernels_are_told_apart_by_name():
+    """Code that several processes compiled meets by name in the process that loads it."""
+
+    def made(x):
+        return x
+
+    with pytest.raises(ValueError, match="__qualname__"):
+        compiling.inner(made)
+    names = [kernel.py_func.__qualname__ for kernel in vars(products).values() if is_kernel(kernel)]
+    assert len(set(names)) == len(names) > 5
+
+
+def is_kernel(value):
+    return hasattr(value, "py_func") and value.py_func.__module__ == products.__name__
 
 
 def test_kernels_of_another_version_are_compiled_anew(tmp_path, monkeypatch):

@@ -71,8 +71,11 @@ def lean(function: Function) -> Function:
 def inner(function: Function) -> Function:
     """Compile a kernel that other kernels call, Python does not, and that allocates nothing.
 
-    It is stored as a part of its callers.
+    It is stored as a part of its callers, and code from several processes meets by name: different
+    functions of one name would take each other's place.
     """
+    if "<locals>" in function.__qualname__:
+        raise ValueError(f"give {function.__qualname__} a __qualname__ that no other function has")
     return cast(Function, without_literals(numba.njit(**INNER, _nrt=False)(function)))
 
 

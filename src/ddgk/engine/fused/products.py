@@ -267,27 +267,26 @@ def _product_of(kind: str) -> Any:
     """Return a kernel for products out (+)= left right, as wide as the inner index allows."""
     panel = _panel_of(kind)
 
-    @inner
     def product(
         left: Any, right: Any, out: Any, n_rows: int, n_inner: int, n_columns: int, adds: bool
     ) -> None:
         for k in range(0, max(n_inner, 1), INNER):
             a, b = _part(left, right, k)
-            inner = min(INNER, n_inner - k)
+            n_now = min(INNER, n_inner - k)
             j = 0
             while j < n_columns:
                 columns = _width(n_columns - j)
-                panel((a, b, out, j, n_rows, columns, inner, adds or k > 0))
+                panel((a, b, out, j, n_rows, columns, n_now, adds or k > 0))
                 j += columns
 
-    return product
+    product.__qualname__ = f"multiply_{kind}"
+    return inner(product)
 
 
 def _finished_product_of(ending: Any) -> Any:
     """Return a kernel for products whose sums have an ending, given a fourth matrix."""
     panel = _panel_of("shared", ending)
 
-    @inner
     def product(
         left: Any, right: Any, other: Any, out: Any, n_rows: int, n_inner: int, n_columns: int
     ) -> None:
@@ -297,7 +296,8 @@ def _finished_product_of(ending: Any) -> Any:
             panel((left, right, out, other, j, n_rows, columns, n_inner, False))
             j += columns
 
-    return product
+    product.__qualname__ = f"multiply{ending.__name__}"
+    return inner(product)
 
 
 # left: (n_rows, n_inner) lanes; right: (n_inner, n_columns) lanes, or numbers that all lanes share.

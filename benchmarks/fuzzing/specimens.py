@@ -164,7 +164,7 @@ def _first_of_mutag(count: int = 3) -> list[Texts]:
 
 
 def warm_up() -> None:
-    """Let libraries compile what they compile at first use, before the guard is there to hear it."""
+    """Let libraries compile what they compile at first use, before the guard can hear it."""
     importlib.import_module("numpy.ma")  # numpy.unique imports it late
     for kind in (networkx.Graph, networkx.DiGraph, networkx.MultiGraph, networkx.MultiDiGraph):
         networkx.relabel_nodes(kind([(0, 1), (0, 1)]), {0: "a"})

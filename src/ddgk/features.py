@@ -17,7 +17,7 @@ and node labels, and
     N(G, H) = sum_{t = 0..n_steps} r_t sum_c |f_t(c; G) - f_t(c; H)|
 
 r_t is how much of an anchor its nearest other anchor has at radius t, on average. Radii at which
-all neighbourhoods differ would add a constant to all distances; so they add nothing.
+all neighbourhoods differ would only add a constant to all distances; their weight is near 0.
 
 Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs.
 

@@ -383,7 +383,7 @@ class LocalModel(Model):
     ) -> LocalOutcome:
         """Train local attention of targets against all sources.
 
-        views: on request node views, of structure and labels; real attributes are then left out.
+        views: also compute node views; real attributes are then left out of the training.
         """
         sources, training = self.local_sources, self.training
         directions: Sequence[NDArray[np.float32]] = self.directions if views else ()

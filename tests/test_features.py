@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ddgk import DDGK
-from ddgk import features as under_test
+from ddgk import shares as under_test
 from specimens import graph_of, random_graph, shuffled
 
 GRAPHS = [random_graph(seed, labels=True) for seed in range(24)]

@@ -31,7 +31,7 @@ KEYS = {
     "edge_weights": ("KEY", "The key of edge weights in those files, or a table's column."),
     "edges": ("FROM,TO", "The two columns of an edge list, by name or number."),
     "arcs": ("FROM,TO", "The two columns of a directed edge list, by name or number."),
-    "smiles": ("COLUMN", "The column of SMILES in a table."),
+    "smiles": ("COLUMN", "The column of SMILES in a table, by name or number."),
 }
 HELP = {
     "directed": "Directed graphs.",

@@ -94,7 +94,8 @@ def read(
     arcs : str, optional
         The same for a directed edge list; columns called tail and head need no such word.
     smiles : str, optional
-        The column of SMILES in a table; one that is called smiles is found without.
+        The column of SMILES in a table; one that is called smiles is found without. "1" is the
+        first one where there is no header; of two columns the other then holds the names.
     policies : Policies, optional
         How to read what can be read in more than one way.
     max_bytes : int, optional

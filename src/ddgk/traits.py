@@ -68,7 +68,7 @@ def measure(graphs: Sequence[Graph]) -> tuple[list[str], Array]:
         names.append("mean edge weight")
         parts.append(np.array([[_mean_weight(graph)] for graph in graphs]))
     if any(graph.directed for graph in graphs):
-        names.append("directed")
+        names.append("share of directed edges")
         parts.append(np.array([[float(graph.directed)] for graph in graphs]))
     return names, np.concatenate(parts, axis=1)
 

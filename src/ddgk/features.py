@@ -19,14 +19,20 @@ and node labels, and
 r_t is how much of an anchor its nearest other anchor has at radius t, on average. Radii at which
 all neighbourhoods differ would only add a constant to all distances; their weight is near 0.
 
-Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs.
+Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs. It counts as much
+as graphs that look alike agree in size: with G' the anchor nearest to G by views and neighbourhoods,
+
+    u = 2 - 2 mean_G S(G, G') / mean_{G, H} S(G, H),        at least 0 and at most 1
+
+is 1 where nearest anchors differ in size at most half as much as any two, and 0 where they differ
+as any two do.
 
 Real attributes. A(G, H) is the sliced Wasserstein distance of the standardised attributes and
 labels of a node, followed by their means over its neighbours.
 
 Each distance is divided by its median over the anchors. The kernel is
 
-    K(G, H) = exp(-((1 - w) ((1 - a) V + a N) + w A + b S)),
+    K(G, H) = exp(-((1 - w) ((1 - a) V + a N) + w A + b u S)),
     a = neighbourhood_weight, b = size_weight, w = attribute_weight (0 without real attributes)
 
 The exponent is an L1 distance, so K is positive definite: a Laplacian kernel. Columns are its
@@ -184,6 +190,7 @@ class CompactMap:
             _absolute_differences(values, values, part)
         parts.insert(1, blank.neighbourhood_distances(anchors))
         scales = np.array([w / _median(d) for w, d in zip(weights, parts, strict=True)])
+        scales[2] *= _size_agreement(scales[0] * parts[0] + scales[1] * parts[1], parts[2])
         exponent = sum(scale * part for scale, part in zip(scales, parts, strict=True))
         fitted = replace(blank, scales=scales)
         return replace(
@@ -356,6 +363,17 @@ def _radius_weights(neighbourhoods: Sequence[AnchorShares], anchors: Description
         np.fill_diagonal(distances, np.inf)
         found[radius] = np.maximum(1 - distances.min(axis=1) / 2, 0).mean()
     return found
+
+
+def _size_agreement(apart: Doubles, sizes: Doubles) -> float:
+    """Return u: whether the nearest other anchor is nearer in size than any other."""
+    pairs = sizes[np.triu_indices(len(sizes), 1)]
+    if not pairs.any():
+        return 0.0
+    others = apart.copy()
+    np.fill_diagonal(others, np.inf)
+    nearest = np.take_along_axis(sizes, others.argmin(axis=1)[:, None], axis=1)
+    return float(np.clip(2.0 - 2.0 * nearest.mean() / pairs.mean(), 0.0, 1.0))
 
 
 def _median(distances: Doubles) -> float:

@@ -19,8 +19,8 @@ and node labels, and
 r_t is how much of an anchor its nearest other anchor has at radius t, on average. Radii at which
 all neighbourhoods differ would only add a constant to all distances; their weight is near 0.
 
-Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs. It counts as much
-as graphs that look alike agree in size: with G' the anchor nearest to G by views and neighbourhoods,
+Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs. It counts where
+graphs that look alike agree in it: with G' the anchor nearest to G by views and neighbourhoods,
 
     u = 2 - 2 mean_G S(G, G') / mean_{G, H} S(G, H),        at least 0 and at most 1
 

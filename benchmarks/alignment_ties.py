@@ -19,7 +19,7 @@ from alignment_networks import noisy_pair, read_edges
 from scipy.optimize import linear_sum_assignment
 
 import ddgk
-from ddgk.alignment.encoding import code_graphs, encode
+from ddgk.alignment.encoding import code_graphs, make_network
 from ddgk.alignment.search import Scoring, anneal, total_worth
 from ddgk.alignment.voting import complete
 from ddgk.symmetry import equitable_partition
@@ -47,8 +47,7 @@ def main() -> None:
                 target, source, truth = noisy_pair(n, edges, noise, arguments.type, seed)
                 codes = code_graphs((target, source), ())
                 whole = equitable_partition(codes[1].colours, codes[1].arcs).classes
-                orders = np.arange(n), np.arange(n)
-                both = encode(target, source, codes, orders, (), with_features=False)[:2]
+                both = [make_network(own, np.arange(n)) for own in codes]
                 found = ddgk.align(target, source).pairs
                 partners = np.full(n, -1)
                 partners[found[:, 0]] = found[:, 1]

@@ -14,7 +14,7 @@ import pytest
 
 from ddgk import Graph, align
 from ddgk.alignment import AlignmentOptions, align_many
-from ddgk.alignment.encoding import Network, code_graphs, encode
+from ddgk.alignment.encoding import Network, code_graphs, make_network
 from ddgk.alignment.propagation import LEAST_ROUNDS, _match, affordable_rounds, propagate
 from ddgk.errors import ParameterError
 
@@ -32,8 +32,7 @@ def from_networkx(graph):
 
 def encode_alone(graph) -> Network:
     """Return a graph as arrays, nodes as they are numbered."""
-    codes = code_graphs((graph, graph), ())
-    return encode(graph, graph, codes, (np.arange(graph.n_nodes),) * 2, ()).target
+    return make_network(code_graphs([graph], ())[0], np.arange(graph.n_nodes))
 
 
 def go_on():
@@ -268,6 +267,16 @@ def test_similar_weights_and_attributes_are_matched():
         found = align(target, source)
         assert not found.is_isomorphism
         assert (order[found.pairs[:, 1]] == found.pairs[:, 0]).mean() > 0.8
+
+
+@WITH_WEIGHTS
+def test_weights_of_one_graph_may_all_be_1():
+    path = from_networkx(networkx.path_graph(4))
+    graphs = path.replace(edge_weights=[1.0, 2.0, 3.0]), path.replace(edge_weights=[1.0] * 3)
+    for pair in (graphs, graphs[::-1]):
+        found = align(*pair)
+        assert found.n_kept_edges == 3
+        assert not found.is_isomorphism
 
 
 @WITH_WEIGHTS

@@ -12,24 +12,23 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ddgk.alignment.checking import is_isomorphism
-from ddgk.alignment.communities import GroupsOfBoth, group_both
 from ddgk.alignment.encoding import (
-    Encoded,
+    Network,
     code_graphs,
-    encode,
-    is_directed,
-    order_nodes,
+    describe_nodes,
+    make_network,
     shared_attributes,
 )
-from ddgk.alignment.options import AlignmentOptions
 from ddgk.alignment.result import Alignment
-from ddgk.alignment.search import Scoring, weigh
-from ddgk.alignment.solving import Budget, Solution, node_scores, solve
+from ddgk.alignment.search import Scoring, inverse, weigh
+from ddgk.alignment.solving import AlignmentOptions, Budget, Solver, make_scoring
 from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph, Policies
 from ddgk.graphs.convert import as_graph
+from ddgk.symmetry import canonical_order
 
+Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 LABELS = ("soft", "strict", "ignore")
@@ -44,7 +43,6 @@ def align(
     source: Any,
     *,
     labels: str = "soft",
-    groups: GroupsOfBoth | None = None,
     max_seconds: float | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -71,9 +69,6 @@ def align(
         Whether different labels cost, exclude a pair, or do not count. "strict" gives the largest
         common part found: matched nodes have equal labels, and each keeps an edge. Labels that
         only one of the graphs carries do not count.
-    groups : "communities" or pair of groups, optional
-        Groups of the target's and of the source's nodes, as `Alignment.coarsen` takes them, or
-        those that Louvain's method finds: nodes of a group prefer partners in one group.
     max_seconds : float, optional
         Return the best so far after this time, marked by `stopped_early`. Results are
         reproducible where it does not strike.
@@ -111,15 +106,14 @@ def align(
     >>> found
     Alignment(4 of 4 and 4 nodes matched, 3 of 3 edges kept, isomorphism)
     """
-    chosen = AlignmentOptions() if options is None else options
     _check(labels, max_seconds, random_state)
-    kept = Policies() if policies is None else policies
-    pair = as_graph(target, policies=kept), as_graph(source, policies=kept)
-    if is_directed(pair[0]) != is_directed(pair[1]):
+    pair = as_graph(target, policies=policies), as_graph(source, policies=policies)
+    if pair[0].directed != pair[1].directed:
         raise ParameterError("one graph is directed and the other is not; give both alike")
     prepare("alignment")
     budget = Budget(max_seconds, verbose)
-    return _align(*pair, labels, groups, budget, random_state, _threads(n_jobs), chosen)
+    chosen = AlignmentOptions() if options is None else options
+    return _align(*pair, labels, chosen, budget, int(random_state), _threads(n_jobs))
 
 
 def align_many(
@@ -180,42 +174,49 @@ def _align(
     target: Graph,
     source: Graph,
     labels: str,
-    groups: GroupsOfBoth | None,
+    options: AlignmentOptions,
     budget: Budget,
     seed: int,
     n_jobs: int,
-    options: AlignmentOptions,
 ) -> Alignment:
-    grouped = None if groups is None else group_both(target, source, groups)
-    used = shared_attributes((target, source), labels)
-    if not target.n_nodes or not source.n_nodes:
+    graphs = target, source
+    used = shared_attributes(graphs, labels)
+    shape = target.n_nodes, source.n_nodes
+    if not all(shape):
         nothing = np.zeros((0, 2), dtype=np.int64)
-        shape = target.n_nodes, source.n_nodes
-        return Alignment(
-            target, source, nothing, np.zeros(shape), np.zeros(0), used, groups=grouped
-        )
-    codes = code_graphs((target, source), used)
-    orders = order_nodes(codes[0]), order_nodes(codes[1])
-    exact = target.n_nodes == source.n_nodes and is_isomorphism(
-        target, source, np.stack(orders, axis=1), used
+        return Alignment(target, source, nothing, np.zeros(shape), np.zeros(0), used)
+    codes = code_graphs(graphs, used)
+    mine, theirs = (canonical_order(own.colours, own.arcs) for own in codes)
+    exact = shape[0] == shape[1] and is_isomorphism(
+        target, source, np.stack([mine, theirs], axis=1), used
     )
     # In canonical order node 5 of one may be node 5 of the other: ties must not be read off.
-    shuffle = np.random.Generator(np.random.PCG64(int(seed))).permutation(source.n_nodes)
-    mine, theirs = orders[0], orders[1][shuffle]
-    encoded = encode(target, source, codes, (mine, theirs), used, with_features=not exact)
+    shuffle = np.random.Generator(np.random.PCG64(seed)).permutation(source.n_nodes)
+    theirs = theirs[shuffle]
+    one, other = make_network(codes[0], mine), make_network(codes[1], theirs)
+    scoring = make_scoring(one, other, labels, options.label_cost)
     if exact:
-        solution = Solution(np.argsort(shuffle), True, 0)
+        partners, proven, n_restarts = np.argsort(shuffle), True, 0
     else:
-        inner = None if grouped is None else (grouped[0].codes[mine], grouped[1].codes[theirs])
-        solution = solve(encoded, labels, options, budget, int(seed), n_jobs, inner)
-    partners = solution.partners
-    columns, values, sureness = _weigh(encoded, partners, node_scores(encoded, labels, options))
-    values = np.where((columns >= 0) & (values > LEAST), values, 0.0)
-    values /= np.maximum(values.sum(axis=1, keepdims=True), LEAST)  # rows sum to 1
+        attributes = None
+        if "node_attributes" in used:
+            attributes = [
+                np.asarray(graph.node_attributes, dtype=np.float64)[order]
+                for graph, order in zip(graphs, (mine, theirs), strict=True)
+            ]
+        one, other = describe_nodes((one, other), attributes)
+        turned = shape[0] > shape[1]
+        small, large = (other, one) if turned else (one, other)
+        solver = Solver(small, large, scoring, options, budget, seed, n_jobs)
+        partners = solver.solve()
+        if turned:
+            partners = inverse(partners, target.n_nodes)
+        proven, n_restarts = solver.proven, solver.n_restarts
+    columns, values, sureness = _weigh(one, other, partners, scoring)
     here, place = np.nonzero(values)
     entries = values[here, place], (mine[here], theirs[columns[here, place]])
-    attention: Any = sparse.csr_array(sparse.coo_array(entries, (target.n_nodes, source.n_nodes)))
-    if target.n_nodes * source.n_nodes <= MOST_ENTRIES:
+    attention: Any = sparse.csr_array(sparse.coo_array(entries, shape))
+    if shape[0] * shape[1] <= MOST_ENTRIES:
         attention = attention.toarray()
     matched = np.flatnonzero(partners >= 0)
     matched = matched[np.argsort(mine[matched])]
@@ -227,21 +228,23 @@ def _align(
         sureness[matched],
         used,
         options.label_cost,
-        solution.proven,
+        proven,
         budget.stopped,
-        solution.n_restarts,
-        grouped,
+        n_restarts,
     )
 
 
-def _weigh(encoded: Encoded, partners: Integers, scoring: Scoring) -> tuple[Any, Any, Any]:
+def _weigh(
+    target: Network, source: Network, partners: Integers, scoring: Scoring
+) -> tuple[Integers, Array, Array]:
     """Say where each node would go, and how sure it is; less so where there are others like it."""
-    target, source = encoded.target, encoded.source
     scoring = scoring._replace(induced=0.0)
     columns, values, sureness = weigh(target, source, partners, scoring, SHARPNESS, WIDTH)
-    isolated = np.diff(source.starts) == 0
+    isolated = source.degrees == 0
     alike = np.bincount(source.labels[isolated], minlength=int(target.labels.max()) + 1)
-    alone = np.diff(target.starts) == 0
+    alone = target.degrees == 0
     sureness[alone] /= np.maximum(alike[target.labels[alone]], 1)
     sureness[target.labels != source.labels[partners]] *= 0.5
+    values = np.where((columns >= 0) & (values > LEAST), values, 0.0)
+    values /= np.maximum(values.sum(axis=1, keepdims=True), LEAST)  # rows sum to 1
     return columns, values, sureness

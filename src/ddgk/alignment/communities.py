@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.alignment.encoding import code_graphs, order_nodes
+from ddgk.alignment.encoding import code_graphs
 from ddgk.errors import ParameterError
 from ddgk.graphs.graph import Graph, label_key
+from ddgk.symmetry import canonical_order
 
 if TYPE_CHECKING:
     from ddgk.alignment.result import Alignment
@@ -25,8 +26,6 @@ MOST_BLOCKS = 1 << 24  # entries of an attention between groups
 
 # Labels node by node, {node: label}, or collections of nodes.
 Groups = Sequence[Any] | Mapping[Hashable, Hashable] | NDArray[Any]
-# "communities", or groups of the target and of the source, None for communities.
-GroupsOfBoth = str | tuple[Groups | None, Groups | None]
 
 
 @dataclass(frozen=True)
@@ -43,11 +42,6 @@ class Grouping:
 
     codes: Integers
     names: tuple[Hashable, ...]
-
-    @property
-    def indicator(self) -> Array:
-        """Return 1 where a node is in a group, (n_nodes, n_groups)."""
-        return np.eye(len(self.names))[self.codes]
 
     @property
     def sizes(self) -> Integers:
@@ -161,36 +155,25 @@ def coarsen(
 ) -> GroupAlignment:
     """Sum the attention between nodes to one between groups.
 
-    Gamma[g, h] = 1 / |g| sum_{i in g} sum_{j in h} P[i, j]
-    """
-    learned = found.groups or (None, None)
-    mine, theirs = (
-        own if given is None and own is not None else group_nodes(graph, given, called)
-        for own, given, graph, called in (
-            (learned[0], target_groups, found.target, "target_groups"),
-            (learned[1], source_groups, found.source, "source_groups"),
-        )
-    )
-    return GroupAlignment(found, mine, theirs, sum_blocks(found.attention, mine, theirs))
-
-
-def sum_blocks(attention: Any, mine: Grouping, theirs: Grouping) -> Array:
-    """Sum over source groups, average over target groups, (n_target_groups, n_source_groups).
+        Gamma[g, h] = 1 / |g| sum_{i in g} sum_{j in h} P[i, j]
 
     Nodes without attention do not count; a group of only such nodes attends evenly.
     """
+    mine = group_nodes(found.target, target_groups, "target_groups")
+    theirs = group_nodes(found.source, source_groups, "source_groups")
     shape = len(mine.names), len(theirs.names)
     if shape[0] * shape[1] > MOST_BLOCKS:
         raise ParameterError(
             f"{shape[0]:,} by {shape[1]:,} groups are more than an attention between groups can "
             "hold; give fewer groups, as coarsen(target_groups, source_groups)"
         )
-    entries = sparse.coo_array(attention)
+    entries = sparse.coo_array(found.attention)
     summed = np.zeros(shape)
     np.add.at(summed, (mine.codes[entries.row], theirs.codes[entries.col]), entries.data)
     sums = summed.sum(axis=1, keepdims=True)
     even = np.broadcast_to(theirs.sizes / theirs.sizes.sum(), shape)
-    return np.where(sums > 0, summed / np.where(sums > 0, sums, 1.0), even)
+    attention = np.where(sums > 0, summed / np.where(sums > 0, sums, 1.0), even)
+    return GroupAlignment(found, mine, theirs, attention)
 
 
 def shrink(graph: Graph, groups: Grouping) -> Graph:
@@ -228,21 +211,6 @@ def group_nodes(graph: Graph, given: Groups | None, called: str) -> Grouping:
     return _by_labels(listed)
 
 
-def group_both(target: Graph, source: Graph, given: GroupsOfBoth) -> tuple[Grouping, Grouping]:
-    """Read the groups of a pair."""
-    if given == "communities":
-        given = (None, None)
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise ParameterError(
-            "groups must be 'communities' or a pair, (groups of the target, groups of the "
-            f"source), not {given!r}"
-        )
-    return (
-        group_nodes(target, given[0], "groups of the target"),
-        group_nodes(source, given[1], "groups of the source"),
-    )
-
-
 def find_communities(graph: Graph, *, resolution: float = 1.0) -> Grouping:
     """Find communities by Louvain's method, the largest first.
 
@@ -252,7 +220,8 @@ def find_communities(graph: Graph, *, resolution: float = 1.0) -> Grouping:
     import networkx
 
     used = () if graph.edge_weights is None else ("edge_weights",)
-    order = order_nodes(code_graphs([graph], used)[0])
+    codes = code_graphs([graph], used)[0]
+    order = canonical_order(codes.colours, codes.arcs)
     place = np.argsort(order)
     whole = networkx.Graph()
     whole.add_nodes_from(range(graph.n_nodes))
@@ -264,10 +233,10 @@ def find_communities(graph: Graph, *, resolution: float = 1.0) -> Grouping:
         found = networkx.community.louvain_communities(whole, resolution=resolution, seed=0)
     else:
         found = [{node} for node in range(graph.n_nodes)]
-    codes = np.empty(graph.n_nodes, dtype=np.int64)
+    groups = np.empty(graph.n_nodes, dtype=np.int64)
     for group, members in enumerate(sorted(found, key=lambda part: (-len(part), min(part)))):
-        codes[order[sorted(members)]] = group
-    return Grouping(codes, tuple(range(len(found))))
+        groups[order[sorted(members)]] = group
+    return Grouping(groups, tuple(range(len(found))))
 
 
 def as_plain(name: Hashable) -> Any:

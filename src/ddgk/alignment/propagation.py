@@ -23,13 +23,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ddgk.alignment.encoding import Network
+from ddgk.alignment.search import edge_fit
 from ddgk.compiling import inner, kept
 
 Floats = NDArray[np.float32]
@@ -67,12 +68,11 @@ def propagate(
     go_on: Callable[[], bool],
     other_label: float,
     n_jobs: int = 1,
-    regroup: Callable[[Floats], Floats] | None = None,
 ) -> Floats:
     """Return beliefs, (n_small, n_large).
 
     costs: D. go_on: asked before every round. other_label: weight of a pair of edges whose labels
-    differ. regroup: an additional cost, from P.
+    differ.
     """
     n, m = costs.shape
     affordable = affordable_rounds(small, large)
@@ -82,16 +82,12 @@ def propagate(
         factor = _independent(small, large)
     else:
         factor = _one_to_one(small, large, other_label, n_jobs)
-    extra: Any = np.float32(0.0)
     for count in range(rounds + 1):
         if not go_on():
             break
         if count:  # the start is by features alone
             factor(beliefs, update)
-        if regroup is not None and count and count % 4 == 0:
-            extra = regroup(beliefs)
         update -= costs
-        update -= extra
         update -= update.max(axis=1, keepdims=True)
         np.maximum(update, -60.0, out=update)
         np.exp(update, out=update)
@@ -146,9 +142,8 @@ def _one_to_one(small: Network, large: Network, other_label: float, n_jobs: int)
 
 def _reverse(graph: Network) -> NDArray[np.int64]:
     """Return the place of every arc's reverse."""
-    tails = np.repeat(np.arange(graph.n_nodes), np.diff(graph.starts))
     back = graph.kinds ^ int((graph.kinds & 1).any())
-    return np.lexsort((back, tails, graph.heads))
+    return np.lexsort((back, graph.tails, graph.heads))
 
 
 def _independent(small: Network, large: Network) -> Factor:
@@ -175,7 +170,7 @@ def _match(small, large, turns, alike, other_label, odds, lowest, p, told, out, 
     """
     (sa, ha, ka, wa), (sb, hb, kb, wb) = small, large
     ta, tb = turns
-    one, none = np.float32(1.0), np.float32(0.0)
+    one = np.float32(1.0)
     alone = odds[1] * odds[2]
     scale = odds[0] / alone
     mine, theirs = np.log(odds[1]), np.log(odds[2])
@@ -197,11 +192,7 @@ def _match(small, large, turns, alike, other_label, odds, lowest, p, told, out, 
                     back = start + b
                     weight = scale * min(row[hb[back]] * said[tb[back]], one)
                     if not alike:
-                        if wa[arc] != wb[back]:
-                            larger = max(abs(wa[arc]), abs(wb[back]))
-                            weight *= max(none, one - abs(wa[arc] - wb[back]) / larger)
-                        if ka[arc] != kb[back]:
-                            weight *= other_label if (ka[arc] - kb[back]) % 2 == 0 else none
+                        weight *= edge_fit(wa[arc], wb[back], ka[arc], kb[back], other_label)
                     if n_mine <= n_theirs:
                         w[a, b] = weight
                     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.alignment.checking import induced_edges, is_isomorphism, kept_edges, labels_agree
-from ddgk.alignment.communities import GroupAlignment, Grouping, Groups, as_plain, coarsen
-from ddgk.alignment.orbits import Orbit, find_orbits
+from ddgk.alignment.checking import (
+    Orbit,
+    find_orbits,
+    induced_edges,
+    is_isomorphism,
+    kept_edges,
+    labels_agree,
+)
+from ddgk.alignment.communities import GroupAlignment, Groups, as_plain, coarsen
 from ddgk.graphs.graph import Graph
 
 Array = NDArray[np.float64]
@@ -45,8 +51,6 @@ class Alignment:
         Whether `max_seconds` or Ctrl-C ended the search: this is the best until then.
     n_restarts : int
         Restarts that were run; 0 where refinement found an isomorphism.
-    groups : pair of Grouping, optional
-        Groups of the target's and of the source's nodes that the match was learned with.
     """
 
     target: Graph
@@ -59,7 +63,6 @@ class Alignment:
     proven: bool = False
     stopped_early: bool = False
     n_restarts: int = 0
-    groups: tuple[Grouping, Grouping] | None = field(default=None)
 
     @property
     def matching(self) -> dict[Hashable, Hashable]:
@@ -146,8 +149,7 @@ class Alignment:
         ----------
         target_groups, source_groups : sequence, array or mapping, optional
             A label for every node, {node: label}, or a list of lists or sets of nodes, each in one.
-            Default: the groups it was learned with, else the communities that Louvain's method
-            finds.
+            Default: the communities that Louvain's method finds.
 
         Examples
         --------
@@ -161,17 +163,12 @@ class Alignment:
 
     def reordered(self, order: Integers) -> Alignment:
         """Return the same with the source's nodes renumbered: new node i is old ``order[i]``."""
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        groups = self.groups
-        if groups is not None:
-            groups = groups[0], replace(groups[1], codes=groups[1].codes[order])
+        place = np.argsort(order)
         return replace(
             self,
             source=self.source.permuted(order),
             pairs=np.stack([self.pairs[:, 0], place[self.pairs[:, 1]]], axis=1),
             attention=self.attention[:, order],
-            groups=groups,
         )
 
     def as_json(self) -> dict[str, Any]:

@@ -28,6 +28,7 @@ MOST_ASKED = 200  # of the neighbours of a hub so many are candidates
 MOST_WEIGHED = 1 << 16  # edges of candidates that are looked at for the confidence of one node
 FREE = -1
 NO_PRIOR = np.zeros((0, 0), dtype=np.float32)
+MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
 
 
 class Scoring(NamedTuple):
@@ -45,6 +46,17 @@ class Scoring(NamedTuple):
 
 
 @inner
+def edge_fit(mine: float, theirs: float, kind: int, other: int, soft: float) -> float:
+    """Return what an edge on an edge is worth: by their weights, and by their kinds."""
+    fit = 1.0
+    if mine != theirs:
+        fit = max(0.0, 1.0 - abs(mine - theirs) / max(abs(mine), abs(theirs)))
+    if kind != other:
+        fit *= soft if (kind - other) % 2 == 0 else 0.0
+    return fit
+
+
+@inner
 def similarity(one: Network, arc: int, other: Network, node: int, head: int, soft: float) -> float:
     """Return how well an arc of one graph fits the best arc from node to head in the other."""
     low, high = other.starts[node], other.starts[node + 1]
@@ -57,13 +69,7 @@ def similarity(one: Network, arc: int, other: Network, node: int, head: int, sof
             high = middle
     best = 0.0
     while low < end and other.heads[low] == head:
-        mine, theirs = one.weights[arc], other.weights[low]
-        fit = 1.0
-        if mine != theirs:
-            larger = max(abs(mine), abs(theirs))
-            fit = max(0.0, 1.0 - abs(mine - theirs) / larger)
-        if one.kinds[arc] != other.kinds[low]:
-            fit *= soft if (one.kinds[arc] - other.kinds[low]) % 2 == 0 else 0.0
+        fit = edge_fit(one.weights[arc], other.weights[low], one.kinds[arc], other.kinds[low], soft)
         best = max(best, fit)
         low += 1
     return best
@@ -92,6 +98,18 @@ def _worth(
 
 
 @inner
+def _between(
+    small: Network, large: Network, node: int, other: int, at: int, there: int, soft: float
+) -> float:
+    """Return how well the arcs from one node to another are kept."""
+    total = 0.0
+    for arc in range(small.starts[node], small.starts[node + 1]):
+        if small.heads[arc] == other:
+            total += similarity(small, arc, large, at, there, soft)
+    return total
+
+
+@inner
 def pair_costs(small: Network, large: Network, node: int, at: int, scoring: Scoring) -> float:
     """Return what a pair costs by itself."""
     cost = 0.0 if small.labels[node] == large.labels[at] else scoring.label_cost
@@ -104,20 +122,26 @@ def pair_costs(small: Network, large: Network, node: int, at: int, scoring: Scor
 def _crowd(large: Network, holders: Integers, at: int, besides: int) -> int:
     """Count the arcs from a node to others that are somebody's partner."""
     count = 0
-    for arc in range(large.starts[at], large.starts[at + 1]):
-        head = large.heads[arc]
+    for head in large.heads[large.starts[at] : large.starts[at + 1]]:
         if head != besides and (holders[head] >= 0 or head == at):
             count += 1
     return count
 
 
 @compiled
-def total_worth(small: Network, large: Network, partners: Integers, scoring: Scoring) -> float:
-    """Return what is maximised, of a whole matching."""
-    holders = np.full(len(large.starts) - 1, FREE)
+def inverse(partners: Integers, n_large: int) -> Integers:
+    """Return whose partner each node of the other graph is, (n_large,), or -1."""
+    holders = np.full(n_large, FREE)
     for node in range(len(partners)):
         if partners[node] >= 0:
             holders[partners[node]] = node
+    return holders
+
+
+@compiled
+def total_worth(small: Network, large: Network, partners: Integers, scoring: Scoring) -> float:
+    """Return what is maximised, of a whole matching."""
+    holders = inverse(partners, len(large.starts) - 1)
     total = 0.0
     for node in range(len(partners)):
         at = partners[node]
@@ -126,6 +150,13 @@ def total_worth(small: Network, large: Network, partners: Integers, scoring: Sco
             total -= 0.5 * scoring.induced * _crowd(large, holders, at, FREE)
             total -= pair_costs(small, large, node, at, scoring)
     return total
+
+
+@inner
+def _draw(state: np.uint64) -> tuple[np.uint64, int]:
+    """Return the next state of a linear congruential generator, and its upper 31 bits."""
+    state = state * MULTIPLIER + INCREMENT
+    return state, int(np.int64(state >> np.uint64(33)))
 
 
 @compiled
@@ -143,29 +174,24 @@ def anneal(
     partners: changed in place, of every node of the graph with fewer.
     """
     n = len(partners)
-    holders = np.full(len(large.starts) - 1, FREE)
-    for node in range(n):
-        holders[partners[node]] = node
+    holders = inverse(partners, len(large.starts) - 1)
     best = partners.copy()
     value, top = 0.0, 0.0
     temperature = temperatures[0]
     cooling = (temperatures[1] / temperatures[0]) ** (1.0 / max(steps, 1))
     soft = scoring.other_label
-    multiplier, increment = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
     for _ in range(steps):
         temperature *= cooling
-        state = state * multiplier + increment
-        node = int(np.int64((state >> np.uint64(33)) % np.uint64(n)))
-        state = state * multiplier + increment
-        drawn = int(np.int64(state >> np.uint64(33)))
-        degree = small.starts[node + 1] - small.starts[node]
+        state, drawn = _draw(state)
+        node = drawn % n
+        state, drawn = _draw(state)
         to = FREE
+        degree = small.starts[node + 1] - small.starts[node]
         if degree > 0:
             image = partners[small.heads[small.starts[node] + drawn % degree]]
             width = large.starts[image + 1] - large.starts[image]
             if width > 0:
-                state = state * multiplier + increment
-                drawn = int(np.int64(state >> np.uint64(33)))
+                state, drawn = _draw(state)
                 to = large.heads[large.starts[image] + drawn % width]
         if to == FREE:
             to = drawn % len(holders)
@@ -188,9 +214,8 @@ def anneal(
             gain += scoring.induced * _crowd(large, holders, given, FREE)
             gain -= scoring.induced * _crowd(large, holders, to, given)
         if gain < 0.0:
-            state = state * multiplier + increment
-            chance = float(state >> np.uint64(33)) / 2147483648.0
-            if chance >= np.exp(gain / temperature):
+            state, drawn = _draw(state)
+            if drawn / 2147483648.0 >= np.exp(gain / temperature):
                 continue
         partners[node] = to
         holders[to] = node
@@ -200,21 +225,8 @@ def anneal(
         value += gain
         if value > top + 1e-9:
             top = value
-            for place in range(n):
-                best[place] = partners[place]
+            best[:] = partners
     return best, top, state
-
-
-@inner
-def _between(
-    small: Network, large: Network, node: int, other: int, at: int, there: int, soft: float
-) -> float:
-    """Return how well the arcs from one node to another are kept."""
-    total = 0.0
-    for arc in range(small.starts[node], small.starts[node + 1]):
-        if small.heads[arc] == other:
-            total += similarity(small, arc, large, at, there, soft)
-    return total
 
 
 @compiled
@@ -234,13 +246,10 @@ def weigh(
     their shares, (n, width) each, and the sureness, (n,).
     """
     n, n_source = len(target.starts) - 1, len(source.starts) - 1
+    holders = inverse(partners, n_source)
     columns = np.full((n, width), -1, dtype=np.int64)
     values = np.zeros((n, width))
     sureness = np.zeros(n)
-    holders = np.full(n_source, FREE)
-    for node in range(n):
-        if partners[node] >= 0:
-            holders[partners[node]] = node
     listed = np.empty(n_source, dtype=np.int64)
     seen = np.full(n_source, -1, dtype=np.int64)
     soft = scoring.other_label
@@ -250,27 +259,23 @@ def weigh(
             continue
         best = np.full(width, -np.inf)
         keep_best(best, columns[node], 0.0, partner)
-        total, n_listed = 1.0, 0
-        seen[partner] = node
-        most = max(8, MOST_WEIGHED // max(1, target.starts[node + 1] - target.starts[node]))
-        for arc in range(target.starts[node], target.starts[node + 1]):
-            if n_listed >= most:
-                break
-            image = partners[target.heads[arc]]
-            if image < 0:
+        seen[partner], n_listed = node, 0
+        around = target.heads[target.starts[node] : target.starts[node + 1]]
+        most = max(8, MOST_WEIGHED // max(1, len(around)))
+        for near in around:
+            image = partners[near]
+            if image < 0 or n_listed >= most:
                 continue
-            first, last = source.starts[image], source.starts[image + 1]
-            for back in range(first, min(last, first + MOST_ASKED)):
-                to = source.heads[back]
+            others = source.heads[source.starts[image] : source.starts[image + 1]]
+            for to in others[:MOST_ASKED]:
                 if seen[to] != node and n_listed < most:
                     seen[to] = node
                     listed[n_listed] = to
                     n_listed += 1
-        degree = source.starts[partner + 1] - source.starts[partner]
+        total, degree = 1.0, source.starts[partner + 1] - source.starts[partner]
         own = _worth(target, source, partners, node, partner, FREE, soft)
         own -= pair_costs(target, source, node, partner, scoring)
-        for place in range(n_listed):
-            to = listed[place]
+        for to in listed[:n_listed]:
             other = holders[to]
             gained = _worth(target, source, partners, node, to, other, soft)
             if other >= 0:
@@ -308,5 +313,4 @@ def shares(best: Array, columns: Integers, values: Array, sharpness: float) -> N
             values[place] = np.exp(sharpness * (best[place] - best[0]))
             total += values[place]
     if total > 0:
-        for place in range(len(best)):
-            values[place] /= total
+        values /= total

@@ -20,7 +20,7 @@ from scipy.optimize import linear_sum_assignment
 
 import ddgk
 from ddgk.alignment.encoding import code_graphs, make_network
-from ddgk.alignment.search import Scoring, anneal, total_worth
+from ddgk.alignment.search import Matching, Scoring, anneal, total_worth
 from ddgk.alignment.voting import complete
 from ddgk.symmetry import equitable_partition
 
@@ -54,11 +54,11 @@ def main() -> None:
                 partners = complete(partners, *both)
                 scoring = Scoring(1.0, 0.5, 0.0)
                 accuracy = (partners == truth).mean()
-                kept = [total_worth(*both, some, scoring) for some in (truth, partners)]
+                kept = [total_worth(Matching(*both, some, scoring)) for some in (truth, partners)]
                 counts, state = np.zeros((n, n)), np.uint64(seed)
                 for _ in range(arguments.samples):
-                    how = scoring, STEPS * n, (TEMPERATURE, TEMPERATURE), np.uint64(state)
-                    state = anneal(*both, partners, *how)[2]
+                    how = STEPS * n, (TEMPERATURE, TEMPERATURE), np.uint64(state)
+                    state = anneal(Matching(*both, partners, scoring), *how)[2]
                     counts[np.arange(n), partners] += 1 / arguments.samples
                 best = counts[linear_sum_assignment(counts, maximize=True)].mean()
                 print(

@@ -11,11 +11,18 @@ from itertools import combinations, pairwise, permutations
 import networkx
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 from ddgk import Graph, align
 from ddgk.alignment import AlignmentOptions, align_many
 from ddgk.alignment.encoding import Network, code_graphs, make_network
-from ddgk.alignment.propagation import LEAST_ROUNDS, _match, affordable_rounds, propagate
+from ddgk.alignment.propagation import (
+    LEAST_ROUNDS,
+    _match,
+    affordable_rounds,
+    assign,
+    propagate,
+)
 from ddgk.errors import ParameterError
 
 WITH_WEIGHTS = pytest.mark.skipif(
@@ -130,6 +137,15 @@ def test_direction_counts_in_beliefs():
     graph = Graph(9, edges, directed=True)
     beliefs = propagate(*[encode_alone(graph)] * 2, np.zeros((9, 9), np.float32), 40, go_on, 0.5)
     assert (beliefs.argmax(axis=1) == np.arange(9)).all()
+
+
+@pytest.mark.parametrize("n_columns", [20, 27])
+def test_assignments_are_those_of_scipy(n_columns):
+    rng = np.random.default_rng(n_columns)
+    for levels in (2, 5, 1000):  # few levels, many ties
+        values = (rng.integers(0, levels, (20, n_columns)) / 7).astype(np.float32)
+        expected = linear_sum_assignment(values, maximize=True)[1]
+        np.testing.assert_array_equal(assign(values), expected)
 
 
 @pytest.mark.parametrize("degrees", [(1, 4), (2, 3), (3, 3), (3, 5), (4, 4)])

@@ -20,7 +20,7 @@ from ddgk.alignment.encoding import (
     shared_attributes,
 )
 from ddgk.alignment.result import Alignment
-from ddgk.alignment.search import Scoring, inverse, weigh
+from ddgk.alignment.search import Matching, Scoring, inverse, weigh
 from ddgk.alignment.solving import AlignmentOptions, Budget, Solver, make_scoring
 from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
@@ -239,7 +239,7 @@ def _weigh(
 ) -> tuple[Integers, Array, Array]:
     """Say where each node would go, and how sure it is; less so where there are others like it."""
     scoring = scoring._replace(induced=0.0)
-    columns, values, sureness = weigh(target, source, partners, scoring, SHARPNESS, WIDTH)
+    columns, values, sureness = weigh(Matching(target, source, partners, scoring), SHARPNESS, WIDTH)
     isolated = source.degrees == 0
     alike = np.bincount(source.labels[isolated], minlength=int(target.labels.max()) + 1)
     alone = target.degrees == 0

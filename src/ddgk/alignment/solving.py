@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from ddgk.alignment.encoding import Network
-from ddgk.alignment.propagation import affordable_rounds, feature_costs, propagate
-from ddgk.alignment.search import NO_PRIOR, Scoring, anneal, total_worth
+from ddgk.alignment.propagation import affordable_rounds, assign, feature_costs, propagate
+from ddgk.alignment.search import NO_PRIOR, Matching, Scoring, anneal, total_worth
 from ddgk.alignment.voting import complete, find_kept, match_by_votes
 from ddgk.errors import ParameterError
 from ddgk.hashing import scramble
@@ -178,7 +178,7 @@ class Solver:
                 self.n_restarts = count
                 self.budget.doing = f"restart {count} of at most {rounds}"
                 partners = self._drop_pairs(self._search(*self._start()))
-                value = total_worth(self.small, self.large, partners, self.scoring)
+                value = total_worth(Matching(self.small, self.large, partners, self.scoring))
                 self.proven = value >= self.bound(self.scoring.induced)
                 value -= self.options.unmatched_cost * (partners < 0).sum()
                 idle += 1
@@ -199,8 +199,6 @@ class Solver:
         if not self.is_dense:
             found = match_by_votes(small, large, label_cost, max(1, 3 * iterations // 4), go_on)
             return complete(found, small, large), NO_PRIOR
-        from scipy.optimize import linear_sum_assignment
-
         count = self.n_restarts - 1
         weight = FEATURES[count % len(FEATURES)]
         costs = feature_costs(small, large, min(label_cost, 20.0), weight)
@@ -210,32 +208,31 @@ class Solver:
             costs += np.float32(level) * generator.standard_normal(costs.shape, dtype=np.float32)
         other_label = self.scoring.other_label
         beliefs = propagate(small, large, costs, iterations, go_on, other_label, self.n_jobs)
-        partners = linear_sum_assignment(beliefs, maximize=True)[1].astype(np.int64)
-        return partners, NO_PRIOR if self.is_small else np.float32(PRIOR) * beliefs
+        return assign(beliefs), NO_PRIOR if self.is_small else np.float32(PRIOR) * beliefs
 
     def _search(self, partners: Integers, prior: NDArray[np.float32]) -> Integers:
         """Anneal in chunks of a fixed number of steps, so that the clock decides nothing else."""
-        small, large = self.small, self.large
         induced = 0.0 if self.n_restarts % 2 == 0 else self.scoring.induced
         plain = self.scoring._replace(induced=induced)
-        scoring, bound = plain._replace(prior=prior), self.bound(induced)
-        steps = self.options.search_steps * small.n_nodes * (SMALL_FACTOR if self.is_small else 1)
+        found = Matching(self.small, self.large, partners, plain._replace(prior=prior))
+        steps = self.options.search_steps * len(partners) * (SMALL_FACTOR if self.is_small else 1)
         hot, cold = SMALL_TEMPERATURES if self.is_small else TEMPERATURES
         salt = np.array([self.seed * 4096 + self.n_restarts], dtype=np.uint64)
         state = np.uint64(scramble(salt)[0])
-        best, most = partners, total_worth(small, large, partners, scoring)
+        best, most = found, total_worth(found)
         chunk = min(max(steps // 10, CHUNKS[0]), CHUNKS[1])
         for first, last in pairwise([*range(0, steps, chunk), steps]):
-            if total_worth(small, large, best, plain) >= bound or not self.budget.go_on():
+            reached = total_worth(best._replace(scoring=plain)) >= self.bound(induced)
+            if reached or not self.budget.go_on():
                 break
             pair = hot * (cold / hot) ** (first / steps), hot * (cold / hot) ** (last / steps)
-            partners = partners.copy()
-            before = total_worth(small, large, partners, scoring)
-            found, gain, state = anneal(small, large, partners, scoring, last - first, pair, state)
+            found = found._replace(partners=found.partners.copy())
+            before = total_worth(found)
+            better, gain, state = anneal(found, last - first, pair, state)
             state = np.uint64(state)
             if before + gain > most + 1e-9:
-                best, most = found, before + gain
-        return best
+                best, most = found._replace(partners=better), before + gain
+        return best.partners
 
     def _drop_pairs(self, partners: Integers) -> Integers:
         """Leave nodes without partner where that costs less, one round after the other.

@@ -12,19 +12,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ddgk.alignment.checking import is_isomorphism
-from ddgk.alignment.encoding import (
-    Network,
-    code_graphs,
-    describe_nodes,
-    make_network,
-    shared_attributes,
-)
+from ddgk.alignment.encoding import code_graphs, describe_nodes, make_network, shared_attributes
 from ddgk.alignment.result import Alignment
-from ddgk.alignment.search import Matching, Scoring, inverse, weigh
-from ddgk.alignment.solving import AlignmentOptions, Budget, Solver, make_scoring
+from ddgk.alignment.search import Matching, weigh
+from ddgk.alignment.solving import AlignmentOptions, Budget, make_scoring, solve
 from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
-from ddgk.graphs import Graph, Policies
+from ddgk.graphs import Policies
 from ddgk.graphs.convert import as_graph
 from ddgk.symmetry import canonical_order
 
@@ -107,13 +101,51 @@ def align(
     Alignment(4 of 4 and 4 nodes matched, 3 of 3 edges kept, isomorphism)
     """
     _check(labels, max_seconds, random_state)
-    pair = as_graph(target, policies=policies), as_graph(source, policies=policies)
-    if pair[0].directed != pair[1].directed:
+    n_jobs, options = _threads(n_jobs), options or AlignmentOptions()
+    target, source = (as_graph(given, policies=policies) for given in (target, source))
+    if target.directed != source.directed:
         raise ParameterError("one graph is directed and the other is not; give both alike")
     prepare("alignment")
     budget = Budget(max_seconds, verbose)
-    chosen = AlignmentOptions() if options is None else options
-    return _align(*pair, labels, chosen, budget, int(random_state), _threads(n_jobs))
+    used = shared_attributes((target, source), labels)
+    shape = target.n_nodes, source.n_nodes
+    if not all(shape):
+        nothing = np.zeros((0, 2), dtype=np.int64)
+        return Alignment(target, source, nothing, np.zeros(shape), np.zeros(0), used)
+    codes = code_graphs((target, source), used)
+    mine, theirs = (canonical_order(own.colours, own.arcs) for own in codes)
+    alike = shape[0] == shape[1]
+    exact = alike and is_isomorphism(target, source, np.stack([mine, theirs], axis=1), used)
+    # In canonical order node 5 of one may be node 5 of the other: ties must not be read off.
+    shuffle = np.random.Generator(np.random.PCG64(int(random_state))).permutation(source.n_nodes)
+    theirs = theirs[shuffle]
+    one, other = make_network(codes[0], mine), make_network(codes[1], theirs)
+    scoring = make_scoring(labels, options.label_cost, alike=alike)
+    partners, proven, n_restarts = np.argsort(shuffle), True, 0
+    if not exact:
+        one, other = describe_nodes(one, other)
+        how = scoring, options, budget, int(random_state), n_jobs
+        partners, proven, n_restarts = solve(one, other, *how)
+    columns, values, sureness = _weigh(Matching(one, other, partners, scoring))
+    here, place = np.nonzero(values)
+    entries = values[here, place], (mine[here], theirs[columns[here, place]])
+    attention: Any = sparse.csr_array(sparse.coo_array(entries, shape))
+    if shape[0] * shape[1] <= MOST_ENTRIES:
+        attention = attention.toarray()
+    matched = np.flatnonzero(partners >= 0)
+    matched = matched[np.argsort(mine[matched])]
+    return Alignment(
+        target,
+        source,
+        np.stack([mine[matched], theirs[partners[matched]]], axis=1),
+        attention,
+        sureness[matched],
+        used,
+        options.label_cost,
+        proven,
+        budget.stopped,
+        n_restarts,
+    )
 
 
 def align_many(
@@ -170,81 +202,15 @@ def _threads(n_jobs: int | None) -> int:
     return (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
 
 
-def _align(
-    target: Graph,
-    source: Graph,
-    labels: str,
-    options: AlignmentOptions,
-    budget: Budget,
-    seed: int,
-    n_jobs: int,
-) -> Alignment:
-    graphs = target, source
-    used = shared_attributes(graphs, labels)
-    shape = target.n_nodes, source.n_nodes
-    if not all(shape):
-        nothing = np.zeros((0, 2), dtype=np.int64)
-        return Alignment(target, source, nothing, np.zeros(shape), np.zeros(0), used)
-    codes = code_graphs(graphs, used)
-    mine, theirs = (canonical_order(own.colours, own.arcs) for own in codes)
-    exact = shape[0] == shape[1] and is_isomorphism(
-        target, source, np.stack([mine, theirs], axis=1), used
-    )
-    # In canonical order node 5 of one may be node 5 of the other: ties must not be read off.
-    shuffle = np.random.Generator(np.random.PCG64(seed)).permutation(source.n_nodes)
-    theirs = theirs[shuffle]
-    one, other = make_network(codes[0], mine), make_network(codes[1], theirs)
-    scoring = make_scoring(one, other, labels, options.label_cost)
-    if exact:
-        partners, proven, n_restarts = np.argsort(shuffle), True, 0
-    else:
-        attributes = None
-        if "node_attributes" in used:
-            attributes = [
-                np.asarray(graph.node_attributes, dtype=np.float64)[order]
-                for graph, order in zip(graphs, (mine, theirs), strict=True)
-            ]
-        one, other = describe_nodes((one, other), attributes)
-        turned = shape[0] > shape[1]
-        small, large = (other, one) if turned else (one, other)
-        solver = Solver(small, large, scoring, options, budget, seed, n_jobs)
-        partners = solver.solve()
-        if turned:
-            partners = inverse(partners, target.n_nodes)
-        proven, n_restarts = solver.proven, solver.n_restarts
-    columns, values, sureness = _weigh(one, other, partners, scoring)
-    here, place = np.nonzero(values)
-    entries = values[here, place], (mine[here], theirs[columns[here, place]])
-    attention: Any = sparse.csr_array(sparse.coo_array(entries, shape))
-    if shape[0] * shape[1] <= MOST_ENTRIES:
-        attention = attention.toarray()
-    matched = np.flatnonzero(partners >= 0)
-    matched = matched[np.argsort(mine[matched])]
-    return Alignment(
-        target,
-        source,
-        np.stack([mine[matched], theirs[partners[matched]]], axis=1),
-        attention,
-        sureness[matched],
-        used,
-        options.label_cost,
-        proven,
-        budget.stopped,
-        n_restarts,
-    )
-
-
-def _weigh(
-    target: Network, source: Network, partners: Integers, scoring: Scoring
-) -> tuple[Integers, Array, Array]:
+def _weigh(found: Matching) -> tuple[Integers, Array, Array]:
     """Say where each node would go, and how sure it is; less so where there are others like it."""
-    scoring = scoring._replace(induced=0.0)
-    columns, values, sureness = weigh(Matching(target, source, partners, scoring), SHARPNESS, WIDTH)
-    isolated = source.degrees == 0
-    alike = np.bincount(source.labels[isolated], minlength=int(target.labels.max()) + 1)
-    alone = target.degrees == 0
+    target, source = found.small, found.large
+    found = found._replace(scoring=found.scoring._replace(induced=0.0))
+    columns, values, sureness = weigh(found, SHARPNESS, WIDTH)
+    alone, others = target.degrees == 0, source.degrees == 0
+    alike = np.bincount(source.labels[others], minlength=int(target.labels.max()) + 1)
     sureness[alone] /= np.maximum(alike[target.labels[alone]], 1)
-    sureness[target.labels != source.labels[partners]] *= 0.5
+    sureness[target.labels != source.labels[found.partners]] *= 0.5
     values = np.where((columns >= 0) & (values > LEAST), values, 0.0)
     values /= np.maximum(values.sum(axis=1, keepdims=True), LEAST)  # rows sum to 1
     return columns, values, sureness

@@ -128,23 +128,20 @@ class GroupAlignment:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain values, names as text where they are not plain."""
-        sides = {
-            "target": (self.nodes.target, self.target_groups),
-            "source": (self.nodes.source, self.source_groups),
-        }
-        written: dict[str, Any] = {
-            f"{side}_groups": [
-                {"name": as_plain(name), "nodes": [as_plain(node) for node in members]}
-                for name, members in zip(grouping.names, grouping.members(graph), strict=True)
+        members = [
+            [
+                {"name": as_plain(name), "nodes": [as_plain(node) for node in nodes]}
+                for name, nodes in zip(groups.names, groups.members(graph), strict=True)
             ]
-            for side, (graph, grouping) in sides.items()
-        }
-        confidence = self.confidence
-        return written | {
-            "matching": [
-                {"target": as_plain(t), "source": as_plain(s), "confidence": confidence[t]}
-                for t, s in self.matching.items()
-            ],
+            for graph, groups in (
+                (self.nodes.target, self.target_groups),
+                (self.nodes.source, self.source_groups),
+            )
+        ]
+        return {
+            "target_groups": members[0],
+            "source_groups": members[1],
+            "matching": plain_pairs(self),
             "share_within": self.share_within,
             "attention": self.attention.tolist(),
         }
@@ -194,24 +191,43 @@ def group_nodes(graph: Graph, given: Groups | None, called: str) -> Grouping:
     """Read groups however they are given; None finds communities. called: what to say in errors."""
     if given is None:
         return find_communities(graph)
+    listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    of_nodes = all(isinstance(entry, list | set | frozenset) for entry in listed)
+    if listed and of_nodes and not isinstance(given, Mapping):
+        given = _groups_by_name(listed, called)
     if isinstance(given, Mapping):
         missing = [name for name in graph.node_names if name not in given]
-        if missing or len(given) != graph.n_nodes:
-            what = f"has no node {missing[0]!r}" if missing else f"has {len(given)} nodes"
+        unknown = set(given).difference(graph.node_names)
+        if missing or unknown:
+            what = f"has no node {missing[0]!r}" if missing else f"names node {unknown.pop()!r}"
             raise ParameterError(f"{called} {what}; it needs all {graph.n_nodes} of the graph")
-        return _by_labels([given[name] for name in graph.node_names])
-    listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    if listed and all(isinstance(entry, list | set | frozenset) for entry in listed):
-        return _by_members(graph, listed, called)
+        listed = [given[name] for name in graph.node_names]
     if len(listed) != graph.n_nodes:
         raise ParameterError(
             f"{called} has {len(listed)} labels; the graph has {graph.n_nodes} nodes "
             "(for groups of nodes give lists or sets)"
         )
-    return _by_labels(listed)
+    known = set(listed)
+    try:
+        names = sorted(known)
+    except TypeError:  # labels without an order of their own
+        names = sorted(known, key=label_key)
+    place = {name: code for code, name in enumerate(names)}
+    return Grouping(np.array([place[label] for label in listed], dtype=np.int64), tuple(names))
 
 
-def find_communities(graph: Graph, *, resolution: float = 1.0) -> Grouping:
+def _groups_by_name(groups: Sequence[Iterable[Hashable]], called: str) -> dict[Hashable, int]:
+    """Return the place of every node's group in a list of groups of nodes."""
+    found: dict[Hashable, int] = {}
+    for code, members in enumerate(groups):
+        for name in members:
+            if name in found:
+                raise ParameterError(f"{called}: node {name!r} is in more than one group")
+            found[name] = code
+    return found
+
+
+def find_communities(graph: Graph) -> Grouping:
     """Find communities by Louvain's method, the largest first.
 
     The nodes are visited in an order that their numbering does not change, so that a renumbered
@@ -230,7 +246,7 @@ def find_communities(graph: Graph, *, resolution: float = 1.0) -> Grouping:
     for at in np.lexsort(ends.T[::-1]).tolist():
         whole.add_edge(*ends[at].tolist(), weight=float(weights[at]))
     if graph.n_edges:
-        found = networkx.community.louvain_communities(whole, resolution=resolution, seed=0)
+        found = networkx.community.louvain_communities(whole, seed=0)
     else:
         found = [{node} for node in range(graph.n_nodes)]
     groups = np.empty(graph.n_nodes, dtype=np.int64)
@@ -244,32 +260,10 @@ def as_plain(name: Hashable) -> Any:
     return name if isinstance(name, str | int | float | bool | None) else str(name)
 
 
-def _by_labels(labels: Sequence[Hashable]) -> Grouping:
-    """Group nodes that carry the same, in the labels' order where they have one."""
-    known = set(labels)
-    names: Iterable[Hashable]
-    try:
-        names = sorted(known)  # type: ignore[type-var]
-    except TypeError:
-        names = sorted(known, key=label_key)
-    place = {name: code for code, name in enumerate(names)}
-    return Grouping(np.array([place[label] for label in labels], dtype=np.int64), tuple(place))
-
-
-def _by_members(graph: Graph, groups: Sequence[Iterable[Hashable]], called: str) -> Grouping:
-    """Take groups as they are listed; each node must be in one of them."""
-    place = {name: node for node, name in enumerate(graph.node_names)}
-    codes = np.full(graph.n_nodes, -1, dtype=np.int64)
-    for code, members in enumerate(groups):
-        if not members:
-            raise ParameterError(f"{called}: group {code} is empty")
-        for name in members:
-            if name not in place:
-                raise ParameterError(f"{called}: group {code} names node {name!r}, which is not")
-            if codes[place[name]] >= 0:
-                raise ParameterError(f"{called}: node {name!r} is in more than one group")
-            codes[place[name]] = code
-    if (codes < 0).any():
-        lost = graph.node_names[int(np.argmin(codes))]
-        raise ParameterError(f"{called}: node {lost!r} is in no group")
-    return Grouping(codes, tuple(range(len(groups))))
+def plain_pairs(found: Alignment | GroupAlignment) -> list[dict[str, Any]]:
+    """Return the pairs of a matching as plain values."""
+    sure = found.confidence
+    return [
+        {"target": as_plain(t), "source": as_plain(s), "confidence": sure[t]}
+        for t, s in found.matching.items()
+    ]

@@ -28,7 +28,8 @@ class Network(NamedTuple):
 
     starts, heads: arcs of node i stand at starts[i]..starts[i + 1], heads ascending. kinds: twice
     the code of the edge label, plus 1 for the reverse of a directed edge. weights: of each arc.
-    labels: code of each node's label. features: (n_nodes, q), squared distances count.
+    labels: code of each node's label. features: (n_nodes, q), squared distances count; node
+    attributes until `describe_nodes` has made features of them.
     """
 
     starts: Integers
@@ -58,7 +59,7 @@ class Codes(NamedTuple):
     """What is compared exactly.
 
     labels, colours: of every node; colours also tell attributes apart. arcs: with codes that tell
-    kinds and weights apart. kinds, weights: of every arc, as in `Network`.
+    kinds and weights apart. attributes, kinds, weights: of every node and arc, as in `Network`.
     """
 
     labels: Integers
@@ -66,6 +67,7 @@ class Codes(NamedTuple):
     arcs: Arcs
     kinds: Integers
     weights: Array
+    attributes: Array
 
 
 def shared_attributes(graphs: Sequence[Graph], labels: str) -> tuple[str, ...]:
@@ -86,28 +88,21 @@ def code_graphs(graphs: Sequence[Graph], used: Sequence[str]) -> list[Codes]:
     """Give equal labels, attributes and weights equal codes in all graphs."""
     node_labels = _code_labels(graphs, "node_labels", used)
     edge_labels = _code_labels(graphs, "edge_labels", used)
-    colours = node_labels
-    if "node_attributes" in used:
-        rows = np.concatenate([np.asarray(g.node_attributes, dtype=np.float64) for g in graphs])
-        known = np.unique(np.nan_to_num(rows, nan=np.inf) + 0.0, axis=0, return_inverse=True)[1]
-        own = np.split(known.reshape(-1), np.cumsum([g.n_nodes for g in graphs])[:-1])
-        width = 1 + int(known.max(initial=0))
-        colours = [labels * width + code for labels, code in zip(node_labels, own, strict=True)]
-    given = [
-        np.ones(g.n_edges)
-        if "edge_weights" not in used or g.edge_weights is None
-        else np.asarray(g.edge_weights, dtype=np.float64)
-        for g in graphs
-    ]
-    levels = np.unique(np.concatenate(given))
+    given = [_given(graph, used) for graph in graphs]
+    every = np.concatenate([attributes for attributes, _ in given])
+    known = np.unique(np.nan_to_num(every, nan=np.inf) + 0.0, axis=0, return_inverse=True)[1]
+    values = np.split(known.reshape(-1), np.cumsum([graph.n_nodes for graph in graphs])[:-1])
+    levels = np.unique(np.concatenate([weights for _, weights in given]))
     coded = []
-    for graph, nodes, colour, edges, weights in zip(
-        graphs, node_labels, colours, edge_labels, given, strict=True
+    for graph, nodes, edges, value, (attributes, weights) in zip(
+        graphs, node_labels, edge_labels, values, given, strict=True
     ):
+        colours = nodes * (1 + int(known.max(initial=0))) + value
         tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
         kinds = np.concatenate([2 * edges, 2 * edges + graph.directed])
         exact = kinds * len(levels) + np.tile(np.searchsorted(levels, weights), 2)
-        coded.append(Codes(nodes, colour, Arcs(tails, heads, exact), kinds, np.tile(weights, 2)))
+        arcs = Arcs(tails, heads, exact)
+        coded.append(Codes(nodes, colours, arcs, kinds, np.tile(weights, 2), attributes))
     return coded
 
 
@@ -122,27 +117,34 @@ def _code_labels(graphs: Sequence[Graph], name: str, used: Sequence[str]) -> lis
     return [np.array([code[label] for label in labels], dtype=np.int64) for labels in given]
 
 
+def _given(graph: Graph, used: Sequence[str]) -> tuple[Array, Array]:
+    """Return node attributes, (n_nodes, q), and edge weights; none, and 1, if they do not count."""
+    attributes, weights = graph.node_attributes, graph.edge_weights
+    if attributes is None or "node_attributes" not in used:
+        attributes = np.zeros((graph.n_nodes, 0))
+    if weights is None or "edge_weights" not in used:
+        weights = np.ones(graph.n_edges)
+    return attributes.astype(np.float64), weights.astype(np.float64)
+
+
 def make_network(codes: Codes, order: Integers) -> Network:
     """Put a graph into arrays, its nodes in this order; without features."""
-    n_nodes = len(order)
     place = np.argsort(order)
     tails, heads = place[codes.arcs.tails], place[codes.arcs.heads]
     by_tail = np.lexsort((codes.kinds, heads, tails))
-    starts = np.zeros(n_nodes + 1, dtype=np.int64)
-    np.cumsum(np.bincount(tails, minlength=n_nodes), out=starts[1:])
+    starts = np.zeros(len(order) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(tails, minlength=len(order)), out=starts[1:])
     return Network(
         starts,
         heads[by_tail],
         codes.kinds[by_tail],
         codes.weights[by_tail],
         codes.labels[order],
-        np.zeros((n_nodes, 1)),
+        codes.attributes[order],
     )
 
 
-def describe_nodes(
-    networks: Sequence[Network], attributes: Sequence[Array] | None = None
-) -> list[Network]:
+def describe_nodes(*networks: Network) -> list[Network]:
     """Add features: degree, triangles, labels and attributes of nodes and of those around them.
 
     Means and standard deviations over neighbours, up to three hops, whitened. Structural columns
@@ -151,7 +153,7 @@ def describe_nodes(
     labelled = any(network.labels.any() for network in networks)
     mixed = any(network.kinds.any() for network in networks)
     weighted = any((network.weights != 1.0).any() for network in networks)
-    given = [np.nan_to_num(v) for v in _standardised(attributes)] if attributes else []
+    given = [np.nan_to_num(own) for own in _standardised([g.features for g in networks])]
     stacks = []
     for place, network in enumerate(networks):
         parts = [_structure(network)]
@@ -162,7 +164,7 @@ def describe_nodes(
             parts.append(_hashed(network.labels))
         if mixed:
             parts.append(_around(network, _hashed(network.kinds)))
-        own = last = np.hstack([*parts, *given[place : place + 1]])
+        own = last = np.hstack([*parts, given[place]])
         parts, n_own = [own], own.shape[1]
         for _ in range(HOPS):
             near = _around(network, last[network.heads])
@@ -178,8 +180,8 @@ def describe_nodes(
         strengths, directions = np.linalg.eigh(whole.T @ whole / len(whole))
         kept = strengths > LEAST_STRENGTH * max(float(strengths.max()), 1e-12)
         features = np.round(whole @ (directions[:, kept] / np.sqrt(strengths[kept])), DIGITS)
-    if given:  # attributes count as themselves too, not only by what is around
-        features = np.hstack([features, np.concatenate(given)])
+    # Attributes count as themselves too, not only by what is around.
+    features = np.hstack([features, np.concatenate(given)])
     if not features.shape[1]:
         features = np.zeros((len(whole), 1))
     split = np.split(features, [networks[0].n_nodes])

@@ -19,7 +19,7 @@ from ddgk.alignment.checking import (
     kept_edges,
     labels_agree,
 )
-from ddgk.alignment.communities import GroupAlignment, Groups, as_plain, coarsen
+from ddgk.alignment.communities import GroupAlignment, Groups, as_plain, coarsen, plain_pairs
 from ddgk.graphs.graph import Graph
 
 Array = NDArray[np.float64]
@@ -173,7 +173,6 @@ class Alignment:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain values, node names as text where they are not plain."""
-        confidence = self.confidence
         return {
             "target": self.target.name,
             "source": self.source.name,
@@ -183,10 +182,7 @@ class Alignment:
             "is_isomorphism": self.is_isomorphism,
             "proven": self.proven,
             "stopped_early": self.stopped_early,
-            "matching": [
-                {"target": as_plain(t), "source": as_plain(s), "confidence": confidence[t]}
-                for t, s in self.matching.items()
-            ],
+            "matching": plain_pairs(self),
             "unmatched_target": [as_plain(node) for node in self.unmatched_target],
             "unmatched_source": [as_plain(node) for node in self.unmatched_source],
             "orbits": [

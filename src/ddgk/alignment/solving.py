@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,7 @@ from scipy.sparse import coo_array
 
 from ddgk.alignment.encoding import Network
 from ddgk.alignment.propagation import affordable_rounds, assign, feature_costs, propagate
-from ddgk.alignment.search import NO_PRIOR, Matching, Scoring, anneal, total_worth
+from ddgk.alignment.search import NO_PRIOR, Matching, Scoring, anneal, inverse, total_worth
 from ddgk.alignment.voting import complete, find_kept, match_by_votes
 from ddgk.errors import ParameterError
 from ddgk.hashing import scramble
@@ -41,31 +42,29 @@ class AlignmentOptions:
     Attributes
     ----------
     max_restarts : int
-        Restarts at most. Fewer are run once a matching is proven best, once three in a row bring
-        nothing, or where graphs are large.
+        At most so many; fewer once a matching is proven best, once three in a row bring nothing,
+        or where graphs are large.
     iterations : int
         Rounds of belief propagation at most; fewer where a round is expensive.
     search_steps : int
         Proposals of the local search, per node.
     max_dense : int
-        Nodes up to which all pairs of nodes are compared (of both graphs, the geometric mean);
-        larger graphs are matched by a few candidates a node.
+        Nodes (geometric mean of both graphs) up to which all pairs of nodes are compared; larger
+        graphs are matched by a few candidates a node.
     label_cost : float
         What a pair with different node labels costs, in edges.
     unmatched_cost : float
-        What it costs to leave two nodes without partner, in edges. A pair is dropped where
-        ``unmatched_cost + kept < label_cost [labels differ] + [kept = 0]``, kept being the edges
-        that the pair keeps. From 2 on, no pair is dropped.
+        What leaving two nodes without partner costs, in edges. A pair that keeps k edges is dropped
+        where ``unmatched_cost + k < label_cost [labels differ] + [k = 0]``; from 2 on, none is.
     connected : bool
         Keep only the largest connected part that both graphs have in common.
 
     Examples
     --------
     >>> import ddgk
-    >>> from ddgk.alignment import AlignmentOptions
     >>> cut = ddgk.Graph(5, [(0, 1), (1, 2), (3, 4)], node_labels="CCOCN")
     >>> whole = ddgk.Graph(4, [(0, 1), (1, 2), (2, 3)], node_labels="CCON")
-    >>> options = AlignmentOptions(connected=True)
+    >>> options = ddgk.AlignmentOptions(connected=True)
     >>> sorted(ddgk.align(cut, whole, labels="strict", options=options).matching)
     [0, 1, 2]
     """
@@ -79,16 +78,12 @@ class AlignmentOptions:
     connected: bool = False
 
     def __post_init__(self) -> None:
-        meant = {
-            bool: "True or False",
-            int: "a whole number of at least 1",
-            float: "a number of at least 0",
-        }
+        meant = {bool: "True or False", int: "a whole number above 0", float: "a number from 0 on"}
         for given in fields(self):
             value, kind = getattr(self, given.name), type(given.default)
-            good = isinstance(value, int | float if kind is float else kind)
-            good = good and isinstance(value, bool) == (kind is bool)
-            if not (good and (kind is int) <= value < float("inf")):
+            fits = isinstance(value, int | float if kind is float else kind)
+            fits = fits and isinstance(value, bool) == (kind is bool)
+            if not (fits and (kind is int) <= value < float("inf")):
                 raise ParameterError(f"{given.name} must be {meant[kind]}, not {value!r}")
 
 
@@ -115,20 +110,30 @@ class Budget:
         return not self.stopped
 
 
-def make_scoring(target: Network, source: Network, labels: str, label_cost: float) -> Scoring:
-    """Return what matchings are worth."""
-    induced = 0.0 if target.n_nodes == source.n_nodes else 0.5
+def make_scoring(labels: str, label_cost: float, alike: bool) -> Scoring:
+    """Return what matchings are worth; alike: whether the graphs have as many nodes."""
+    induced = 0.0 if alike else 0.5
     if labels == "strict":
         return Scoring(IMPOSSIBLE, 0.0, induced)
     return Scoring(label_cost, EDGE_LABELS, induced)
 
 
+def solve(target: Network, source: Network, *how: Any) -> tuple[Integers, bool, int]:
+    """Return places among the source's nodes, or -1, whether they are proven best, and restarts.
+
+    The graph with fewer nodes is matched into the other. how: the other fields of `Solver`.
+    """
+    turned = target.n_nodes > source.n_nodes
+    solver = Solver(source, target, *how) if turned else Solver(target, source, *how)
+    partners = solver.solve()
+    if turned:
+        partners = inverse(partners, target.n_nodes)
+    return partners, solver.proven, solver.n_restarts
+
+
 @dataclass
 class Solver:
-    """The search for the best matching of the nodes of a graph into one that has no fewer.
-
-    Partners are the places of the nodes of `small` among those of `large`, (n_small,), or -1.
-    """
+    """The search for the best partners of the nodes of a graph in one that has no fewer."""
 
     small: Network
     large: Network
@@ -136,24 +141,14 @@ class Solver:
     options: AlignmentOptions
     budget: Budget
     seed: int
-    n_jobs: int = 1
-    proven: bool = False  # whether nothing can be worth more than what was found
+    n_jobs: int
+    proven: bool = False  # whether nothing can be worth more
     n_restarts: int = 0
 
-    @property
-    def n_pairs(self) -> int:
-        """Number of pairs of nodes."""
-        return self.small.n_nodes * self.large.n_nodes
-
-    @property
-    def is_dense(self) -> bool:
-        """Whether all pairs of nodes are compared."""
-        return self.n_pairs <= self.options.max_dense**2
-
-    @property
-    def is_small(self) -> bool:
-        """Whether another restart is cheap."""
-        return self.n_pairs <= RESTART_ENTRIES
+    def __post_init__(self) -> None:
+        self.n_pairs = self.small.n_nodes * self.large.n_nodes
+        self.is_dense = self.n_pairs <= self.options.max_dense**2
+        self.is_small = self.n_pairs <= RESTART_ENTRIES  # so that another restart is cheap
 
     def bound(self, induced: float) -> float:
         """Return what no matching is worth more than, up to rounding."""
@@ -161,7 +156,7 @@ class Solver:
         return n_arcs / 2 * (1.0 - induced) - 1e-9
 
     def solve(self) -> Integers:
-        """Return the best partners of all restarts; Ctrl-C returns the best so far.
+        """Return the best partners of all restarts.
 
         Restarts are compared by what is left of them after pairs are dropped. Since the search
         counts edges between all partners, also those of pairs that will be dropped, every second
@@ -195,7 +190,7 @@ class Solver:
     def _start(self) -> tuple[Integers, NDArray[np.float32]]:
         """Return a first matching and what its pairs are worth; the latter not of large graphs."""
         small, large, go_on = self.small, self.large, self.budget.go_on
-        iterations, label_cost = self.options.iterations, self.scoring.label_cost
+        iterations, (label_cost, other_label) = self.options.iterations, self.scoring[:2]
         if not self.is_dense:
             found = match_by_votes(small, large, label_cost, max(1, 3 * iterations // 4), go_on)
             return complete(found, small, large), NO_PRIOR
@@ -206,7 +201,6 @@ class Solver:
         if level:
             generator = np.random.Generator(np.random.PCG64([self.seed, self.n_restarts]))
             costs += np.float32(level) * generator.standard_normal(costs.shape, dtype=np.float32)
-        other_label = self.scoring.other_label
         beliefs = propagate(small, large, costs, iterations, go_on, other_label, self.n_jobs)
         return assign(beliefs), NO_PRIOR if self.is_small else np.float32(PRIOR) * beliefs
 

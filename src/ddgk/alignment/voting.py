@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ddgk.alignment.encoding import Network
 from ddgk.alignment.search import MOST_ASKED, keep_best, shares
-from ddgk.compiling import compiled, inner
+from ddgk.compiling import compiled
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -128,16 +128,13 @@ def find_kept(
 
     strict: on one of the same label.
     """
-    n = source.n_nodes
-    width = 2 + int(max(target.kinds.max(initial=0), source.kinds.max(initial=0)))
-
-    def code(tails: Integers, heads: Integers, kinds: Integers) -> Integers:
-        return (tails * n + heads) * width + (kinds if strict else kinds & 1)
-
+    mine, theirs = (g.kinds if strict else g.kinds & 1 for g in (target, source))
+    shape = source.n_nodes, source.n_nodes, 1 + max(mine.max(initial=0), theirs.max(initial=0))
     tails, heads = partners[target.tails], partners[target.heads]
-    known = code(source.tails, source.heads, source.kinds)
-    found = np.isin(code(tails, heads, target.kinds), known)
-    return found & (tails >= 0) & (heads >= 0)
+    found = (tails >= 0) & (heads >= 0)
+    arcs = np.ravel_multi_index((tails[found], heads[found], mine[found]), shape)
+    found[found] = np.isin(arcs, np.ravel_multi_index((source.tails, source.heads, theirs), shape))
+    return found
 
 
 @compiled
@@ -148,25 +145,44 @@ def vote(
 
         P[i, j] ~ exp(-beta (U[i, j] - 2 V[i, j]))
 
-    turned: 1 for directed graphs, whose arcs are of the reverse kind seen from the other end.
+    Candidates: whom a node attends now, and whom its neighbours vote for. turned: 1 for directed
+    graphs, whose arcs are of the reverse kind seen from the other end.
     """
-    width = rows.columns.shape[1]
-    columns = np.full_like(rows.columns, -1)
-    values = np.zeros_like(rows.values)
-    n_source = len(source.starts) - 1
-    votes = np.zeros(n_source)
-    asked = np.zeros(n_source, dtype=np.bool_)
-    listed = np.empty(n_source, dtype=np.int64)
+    width, n_source = rows.columns.shape[1], len(source.starts) - 1
+    columns, values = np.full_like(rows.columns, -1), np.zeros_like(rows.values)
+    votes, listed = np.zeros(n_source), np.empty(n_source, dtype=np.int64)
+    asked = np.full(n_source, -1, dtype=np.int64)  # the node that was asked about last
     for node in range(len(target.starts) - 1):
-        n_listed = _poll(target, source, rows, node, votes, asked, listed, turned)
+        n_listed = 0
+        for other in rows.columns[node]:
+            if other >= 0:
+                asked[other] = node
+                listed[n_listed] = other
+                n_listed += 1
+        for arc in range(target.starts[node], target.starts[node + 1]):
+            near, kind = target.heads[arc], target.kinds[arc]
+            for place in range(width):
+                share = rows.values[near, place]
+                if share < LEAST_SHARE:
+                    continue
+                partner = rows.columns[near, place]
+                first, last = source.starts[partner], source.starts[partner + 1]
+                if last - first > MOST_ASKED:  # a hub says little of each, and costs their square
+                    continue
+                for back in range(first, last):
+                    if (source.kinds[back] ^ kind) & 1 != turned:
+                        continue
+                    other = source.heads[back]
+                    votes[other] += share if source.kinds[back] >> 1 == kind >> 1 else 0.5 * share
+                    if asked[other] != node:
+                        asked[other] = node
+                        listed[n_listed] = other
+                        n_listed += 1
         best = np.full(width, -np.inf)
-        for place in range(n_listed):
-            other = listed[place]
-            most = 2.0 * votes[other]
+        for other in listed[:n_listed]:
+            score = 2.0 * votes[other]
             votes[other] = 0.0
-            asked[other] = False
-            if most > best[width - 1]:  # costs are not negative, so others need not be priced
-                score = most
+            if score > best[width - 1]:  # costs are not negative, so others need not be priced
                 if target.labels[node] != source.labels[other]:
                     score -= 2.0 * label_cost
                 for column in range(target.features.shape[1]):
@@ -175,47 +191,6 @@ def vote(
                 keep_best(best, columns[node], score, other)
         shares(best, columns[node], values[node], beta)
     return Rows(columns, values)
-
-
-@inner
-def _poll(
-    target: Network,
-    source: Network,
-    rows: Rows,
-    node: int,
-    votes: Array,
-    asked: NDArray[np.bool_],
-    listed: Integers,
-    turned: int,
-) -> int:
-    """Collect the votes of a node's neighbours; whom it attends now is listed with none, too."""
-    n_listed = 0
-    for place in range(rows.columns.shape[1]):
-        other = rows.columns[node, place]
-        if other >= 0:
-            asked[other] = True
-            listed[n_listed] = other
-            n_listed += 1
-    for arc in range(target.starts[node], target.starts[node + 1]):
-        near, kind = target.heads[arc], target.kinds[arc]
-        for place in range(rows.columns.shape[1]):
-            share = rows.values[near, place]
-            if share < LEAST_SHARE:
-                continue
-            partner = rows.columns[near, place]
-            first, last = source.starts[partner], source.starts[partner + 1]
-            if last - first > MOST_ASKED:  # a hub says little of each, and costs their square
-                continue
-            for back in range(first, last):
-                if (source.kinds[back] ^ kind) & 1 != turned:
-                    continue
-                other = source.heads[back]
-                votes[other] += share if source.kinds[back] >> 1 == kind >> 1 else 0.5 * share
-                if not asked[other]:
-                    asked[other] = True
-                    listed[n_listed] = other
-                    n_listed += 1
-    return n_listed
 
 
 @compiled

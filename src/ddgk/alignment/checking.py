@@ -60,18 +60,18 @@ def is_isomorphism(target: Graph, source: Graph, pairs: Integers, used: Sequence
         return False
     if (target.edge_weights is None) != (source.edge_weights is None):
         return False
-    for name, matched in (("node_attributes", pairs), ("edge_weights", edges)):
+    for name in used:
         mine, theirs = getattr(target, name), getattr(source, name)
-        if name in used and mine is not None and theirs is not None:
+        matched = pairs if name.startswith("node") else edges
+        if mine is None or theirs is None:
+            continue
+        if name.endswith("labels"):
+            same = all(mine[t] == theirs[s] for t, s in matched.tolist())
+        else:
             same = np.array_equal(mine[matched[:, 0]], theirs[matched[:, 1]], equal_nan=True)
-            if not same:
-                return False
-    if "node_labels" in used and not labels_agree(target, source, pairs).all():
-        return False
-    if "edge_labels" not in used:
-        return True
-    mine, theirs = target.edge_labels or (), source.edge_labels or ()
-    return all(mine[t] == theirs[s] for t, s in edges.tolist())
+        if not same:
+            return False
+    return True
 
 
 @dataclass(frozen=True)
@@ -104,14 +104,12 @@ def find_orbits(
     codes = code_graphs([target], used)[0]
     classes = equitable_partition(codes.colours, codes.arcs).classes
     around: list[set[tuple[int, int]]] = [set() for _ in codes.colours]
-    arcs = (codes.arcs.tails, codes.arcs.heads, codes.arcs.codes)
-    for tail, head, code in zip(*(part.tolist() for part in arcs), strict=True):
+    arcs = codes.arcs.tails, codes.arcs.heads, codes.arcs.codes
+    for tail, head, code in np.stack(arcs, axis=1).tolist():
         around[tail].add((head, code))
 
-    def twins(one: int, other: int) -> bool:
-        mine, theirs = (
-            {arc for arc in around[node] if arc[0] not in (one, other)} for node in (one, other)
-        )
+    def twins(*pair: int) -> bool:
+        mine, theirs = ({arc for arc in around[node] if arc[0] not in pair} for node in pair)
         return mine == theirs
 
     partner = dict(pairs.tolist())

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
 from ddgk.alignment.encoding import Network
-from ddgk.alignment.propagation import affordable_rounds, assign, feature_costs, propagate
+from ddgk.alignment.propagation import affordable_rounds, feature_costs, propagate
 from ddgk.alignment.search import NO_PRIOR, Matching, Scoring, anneal, inverse, total_worth
 from ddgk.alignment.voting import complete, find_kept, match_by_votes
+from ddgk.assignment import assign
 from ddgk.errors import ParameterError
 from ddgk.hashing import scramble
 

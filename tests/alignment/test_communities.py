@@ -43,7 +43,7 @@ def test_attention_is_summed_over_source_groups_and_averaged_over_target_groups(
     assert groups.matching == {"x": 1, "y": 0}
     assert groups.confidence == {"x": pytest.approx(0.9), "y": pytest.approx(1.0)}
     assert groups.share_within == pytest.approx(0.95)
-    assert groups.target_groups.members(found.target) == (("a", "b", "c"), ("d", "e", "f"))
+    assert groups.target_groups.as_json(found.target)[1] == {"name": "y", "nodes": list("def")}
 
 
 def test_all_ways_to_give_groups_agree(found):

@@ -48,12 +48,12 @@ class Grouping:
         """Return how many nodes each group has, (n_groups,)."""
         return np.bincount(self.codes, minlength=len(self.names)).astype(np.int64)
 
-    def members(self, graph: Graph) -> tuple[tuple[Hashable, ...], ...]:
-        """Return the nodes of each group, by the names they have in the graph."""
-        found: list[list[Hashable]] = [[] for _ in self.names]
+    def as_json(self, graph: Graph) -> list[dict[str, Any]]:
+        """Return the name of each group and its nodes in a graph, as plain values."""
+        found: list[dict[str, Any]] = [{"name": as_plain(name), "nodes": []} for name in self.names]
         for name, group in zip(graph.node_names, self.codes.tolist(), strict=True):
-            found[group].append(name)
-        return tuple(map(tuple, found))
+            found[group]["nodes"].append(as_plain(name))
+        return found
 
 
 @dataclass(frozen=True)
@@ -78,9 +78,8 @@ class GroupAlignment:
     def pairs(self) -> Integers:
         """Return the one-to-one matching, (n_matched, 2): target group, source group.
 
-        It leaves as much as can be of the nodes' attention within matched groups, so that large
-        groups count for more. Groups that attend to what is left for them less than an even
-        attention would have no partner.
+        It leaves as much as can be of the nodes' attention within matched groups. Groups that
+        attend to what is left for them less than an even attention would have no partner.
         """
         from scipy.optimize import linear_sum_assignment
 
@@ -128,19 +127,9 @@ class GroupAlignment:
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain values, names as text where they are not plain."""
-        members = [
-            [
-                {"name": as_plain(name), "nodes": [as_plain(node) for node in nodes]}
-                for name, nodes in zip(groups.names, groups.members(graph), strict=True)
-            ]
-            for graph, groups in (
-                (self.nodes.target, self.target_groups),
-                (self.nodes.source, self.source_groups),
-            )
-        ]
         return {
-            "target_groups": members[0],
-            "source_groups": members[1],
+            "target_groups": self.target_groups.as_json(self.nodes.target),
+            "source_groups": self.source_groups.as_json(self.nodes.source),
             "matching": plain_pairs(self),
             "share_within": self.share_within,
             "attention": self.attention.tolist(),

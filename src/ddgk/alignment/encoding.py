@@ -72,37 +72,30 @@ class Codes(NamedTuple):
 
 def shared_attributes(graphs: Sequence[Graph], labels: str) -> tuple[str, ...]:
     """Return the names of what all graphs carry; labels="ignore" leaves labels out."""
+    names = ["node_labels", "edge_labels", "node_attributes", "edge_weights"]
     used = []
-    for name in ("node_labels", "edge_labels", "node_attributes", "edge_weights"):
-        given = [getattr(graph, name) for graph in graphs]
-        edgeless = [name.startswith("edge") and not graph.n_edges for graph in graphs]
-        carried = all(v is not None or e for v, e in zip(given, edgeless, strict=True))
-        if carried and any(values is not None for values in given):
+    for name in names[2 * (labels == "ignore") :]:
+        given = [getattr(g, name) for g in graphs if g.n_edges or name.startswith("node")]
+        widths = {getattr(values, "shape", ())[1:] for values in given}
+        if all(values is not None for values in given) and len(widths) == 1:
             used.append(name)
-    if "node_attributes" in used and len({g.node_attributes.shape[1] for g in graphs}) > 1:  # type: ignore[union-attr]
-        used.remove("node_attributes")
-    return tuple(name for name in used if labels != "ignore" or not name.endswith("labels"))
+    return tuple(used)
 
 
 def code_graphs(graphs: Sequence[Graph], used: Sequence[str]) -> list[Codes]:
     """Give equal labels, attributes and weights equal codes in all graphs."""
-    node_labels = _code_labels(graphs, "node_labels", used)
-    edge_labels = _code_labels(graphs, "edge_labels", used)
-    given = [_given(graph, used) for graph in graphs]
-    every = np.concatenate([attributes for attributes, _ in given])
-    known = np.unique(np.nan_to_num(every, nan=np.inf) + 0.0, axis=0, return_inverse=True)[1]
-    values = np.split(known.reshape(-1), np.cumsum([graph.n_nodes for graph in graphs])[:-1])
-    levels = np.unique(np.concatenate([weights for _, weights in given]))
+    nodes, edges = (_code_labels(graphs, name, used) for name in ("node_labels", "edge_labels"))
+    attributes, weights = zip(*[_values(graph, used) for graph in graphs], strict=True)
+    known, n_known = _code_rows([np.nan_to_num(rows, nan=np.inf) + 0.0 for rows in attributes])
+    levels, n_levels = _code_rows(weights)
     coded = []
-    for graph, nodes, edges, value, (attributes, weights) in zip(
-        graphs, node_labels, edge_labels, values, given, strict=True
-    ):
-        colours = nodes * (1 + int(known.max(initial=0))) + value
+    for place, graph in enumerate(graphs):
+        colours = nodes[place] * n_known + known[place]
         tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
-        kinds = np.concatenate([2 * edges, 2 * edges + graph.directed])
-        exact = kinds * len(levels) + np.tile(np.searchsorted(levels, weights), 2)
-        arcs = Arcs(tails, heads, exact)
-        coded.append(Codes(nodes, colours, arcs, kinds, np.tile(weights, 2), attributes))
+        kinds = np.concatenate([2 * edges[place], 2 * edges[place] + graph.directed])
+        arcs = Arcs(tails, heads, kinds * n_levels + np.tile(levels[place], 2))
+        of_arcs = kinds, np.tile(weights[place], 2)
+        coded.append(Codes(nodes[place], colours, arcs, *of_arcs, attributes[place]))
     return coded
 
 
@@ -117,14 +110,20 @@ def _code_labels(graphs: Sequence[Graph], name: str, used: Sequence[str]) -> lis
     return [np.array([code[label] for label in labels], dtype=np.int64) for labels in given]
 
 
-def _given(graph: Graph, used: Sequence[str]) -> tuple[Array, Array]:
+def _code_rows(parts: Sequence[Array]) -> tuple[list[Integers], int]:
+    """Code numbers, or rows of numbers, by their order in all parts; return how many there are."""
+    found, codes = np.unique(np.concatenate(parts), axis=0, return_inverse=True)
+    return np.split(codes.reshape(-1), np.cumsum([len(part) for part in parts])[:-1]), len(found)
+
+
+def _values(graph: Graph, used: Sequence[str]) -> tuple[Array, Array]:
     """Return node attributes, (n_nodes, q), and edge weights; none, and 1, if they do not count."""
     attributes, weights = graph.node_attributes, graph.edge_weights
     if attributes is None or "node_attributes" not in used:
         attributes = np.zeros((graph.n_nodes, 0))
     if weights is None or "edge_weights" not in used:
         weights = np.ones(graph.n_edges)
-    return attributes.astype(np.float64), weights.astype(np.float64)
+    return attributes, weights
 
 
 def make_network(codes: Codes, order: Integers) -> Network:

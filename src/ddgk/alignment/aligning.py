@@ -15,7 +15,7 @@ from ddgk.alignment.checking import is_isomorphism
 from ddgk.alignment.encoding import code_graphs, describe_nodes, make_network, shared_attributes
 from ddgk.alignment.result import Alignment
 from ddgk.alignment.search import Matching, weigh
-from ddgk.alignment.solving import AlignmentOptions, Budget, make_scoring, solve
+from ddgk.alignment.solving import AlignmentOptions, Budget, Solver
 from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
 from ddgk.graphs import Policies
@@ -114,19 +114,17 @@ def align(
         return Alignment(target, source, nothing, np.zeros(shape), np.zeros(0), used)
     codes = code_graphs((target, source), used)
     mine, theirs = (canonical_order(own.colours, own.arcs) for own in codes)
-    alike = shape[0] == shape[1]
-    exact = alike and is_isomorphism(target, source, np.stack([mine, theirs], axis=1), used)
+    exact = shape[0] == shape[1]
+    exact = exact and is_isomorphism(target, source, np.stack([mine, theirs], axis=1), used)
     # In canonical order node 5 of one may be node 5 of the other: ties must not be read off.
     shuffle = np.random.Generator(np.random.PCG64(int(random_state))).permutation(source.n_nodes)
     theirs = theirs[shuffle]
     one, other = make_network(codes[0], mine), make_network(codes[1], theirs)
-    scoring = make_scoring(labels, options.label_cost, alike=alike)
-    partners, proven, n_restarts = np.argsort(shuffle), True, 0
     if not exact:
         one, other = describe_nodes(one, other)
-        how = scoring, options, budget, int(random_state), n_jobs
-        partners, proven, n_restarts = solve(one, other, *how)
-    columns, values, sureness = _weigh(Matching(one, other, partners, scoring))
+    solver = Solver(one, other, labels, options, budget, int(random_state), n_jobs)
+    partners = np.argsort(shuffle) if exact else solver.solve()
+    columns, values, sureness = _weigh(Matching(one, other, partners, solver.scoring))
     here, place = np.nonzero(values)
     entries = values[here, place], (mine[here], theirs[columns[here, place]])
     attention: Any = sparse.csr_array(sparse.coo_array(entries, shape))
@@ -142,9 +140,9 @@ def align(
         sureness[matched],
         used,
         options.label_cost,
-        proven,
+        exact or solver.proven,
         budget.stopped,
-        n_restarts,
+        solver.n_restarts,
     )
 
 
@@ -182,16 +180,14 @@ def align_many(
 def _check(labels: str, max_seconds: Any, random_state: Any) -> None:
     """Validate arguments."""
     if labels not in LABELS:
-        raise ParameterError(
-            f"labels must be one of {', '.join(map(repr, LABELS))}, not {labels!r}"
-        )
+        meant = ", ".join(map(repr, LABELS))
+        raise ParameterError(f"labels must be one of {meant}, not {labels!r}")
     timed = isinstance(max_seconds, int | float) and not isinstance(max_seconds, bool)
     if max_seconds is not None and not (timed and max_seconds > 0):
         raise ParameterError(f"max_seconds must be a number above 0 or None, not {max_seconds!r}")
     if not isinstance(random_state, int | np.integer) or not 0 <= random_state < 2**32:
-        raise ParameterError(
-            f"random_state must be a whole number from 0 to 2**32 - 1, not {random_state!r}"
-        )
+        meant = "a whole number from 0 to 2**32 - 1"
+        raise ParameterError(f"random_state must be {meant}, not {random_state!r}")
 
 
 def _threads(n_jobs: int | None) -> int:

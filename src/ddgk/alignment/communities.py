@@ -224,20 +224,15 @@ def find_communities(graph: Graph) -> Grouping:
     """
     import networkx
 
-    used = () if graph.edge_weights is None else ("edge_weights",)
-    codes = code_graphs([graph], used)[0]
+    codes = code_graphs([graph], ["edge_weights"])[0]
     order = canonical_order(codes.colours, codes.arcs)
     place = np.argsort(order)
     whole = networkx.Graph()
     whole.add_nodes_from(range(graph.n_nodes))
-    weights = np.ones(graph.n_edges) if graph.edge_weights is None else graph.edge_weights
     ends = np.sort(place[graph.edges], axis=1)
     for at in np.lexsort(ends.T[::-1]).tolist():
-        whole.add_edge(*ends[at].tolist(), weight=float(weights[at]))
-    if graph.n_edges:
-        found = networkx.community.louvain_communities(whole, seed=0)
-    else:
-        found = [{node} for node in range(graph.n_nodes)]
+        whole.add_edge(*ends[at].tolist(), weight=float(codes.weights[at]))
+    found = networkx.community.louvain_communities(whole, seed=0)
     groups = np.empty(graph.n_nodes, dtype=np.int64)
     for group, members in enumerate(sorted(found, key=lambda part: (-len(part), min(part)))):
         groups[order[sorted(members)]] = group

@@ -117,9 +117,8 @@ def _odds(small: Network, large: Network) -> tuple[np.float32, ...]:
 
 def _one_to_one(small: Network, large: Network, other_label: float, n_jobs: int) -> Factor:
     """Return what writes log Z."""
-    kinds = np.concatenate([small.kinds, large.kinds])
-    weights = np.concatenate([small.weights, large.weights])
-    alike = bool((kinds == kinds[:1]).all() and (weights == weights[:1]).all())
+    both = [(*small.kinds, *large.kinds), (*small.weights, *large.weights)]
+    alike = all(len(set(values)) < 2 for values in both)
     told = np.ones((len(small.heads), len(large.heads)), dtype=np.float32)
     turns = [
         (np.arange(len(small.heads)), np.arange(len(large.heads))),
@@ -213,9 +212,7 @@ def _exact(w: Floats, rest: Floats, low: int, high: int) -> float:
 
     Return the logarithm; rest: the share that remains without a row and a column.
     """
-    for a in range(low, 3):
-        for b in range(high):
-            w[a, b] = np.float32(0.0)
+    w[low:3, :high] = np.float32(0.0)
     x, y, z, xy, xz, yz, xyz = 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
     for b in range(high):
         p, q, r = float(w[0, b]), float(w[1, b]), float(w[2, b])
@@ -240,13 +237,10 @@ def _exact(w: Floats, rest: Floats, low: int, high: int) -> float:
 def _bethe(w: Floats, x: Floats, y: Floats, sums: Floats, low: int, high: int) -> float:
     """Sum all partial matchings approximately; return the logarithm, and the same shares in x."""
     one = np.float32(1.0)
-    for a in range(low):
-        for b in range(high):
-            y[a, b] = np.float32(2.0) / low
+    y[:low, :high] = np.float32(2.0) / low
     total = 0.0
     for turn in range(ITERATIONS):
-        for b in range(high):
-            sums[b] = one
+        sums[:high] = one
         for a in range(low):
             whole = one
             for b in range(high):

@@ -6,7 +6,6 @@ import sys
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,45 +110,30 @@ class Budget:
         return not self.stopped
 
 
-def make_scoring(labels: str, label_cost: float, alike: bool) -> Scoring:
-    """Return what matchings are worth; alike: whether the graphs have as many nodes."""
-    induced = 0.0 if alike else 0.5
-    if labels == "strict":
-        return Scoring(IMPOSSIBLE, 0.0, induced)
-    return Scoring(label_cost, EDGE_LABELS, induced)
-
-
-def solve(target: Network, source: Network, *how: Any) -> tuple[Integers, bool, int]:
-    """Return places among the source's nodes, or -1, whether they are proven best, and restarts.
-
-    The graph with fewer nodes is matched into the other. how: the other fields of `Solver`.
-    """
-    turned = target.n_nodes > source.n_nodes
-    solver = Solver(source, target, *how) if turned else Solver(target, source, *how)
-    partners = solver.solve()
-    if turned:
-        partners = inverse(partners, target.n_nodes)
-    return partners, solver.proven, solver.n_restarts
-
-
-@dataclass
 class Solver:
-    """The search for the best partners of the nodes of a graph in one that has no fewer."""
+    """The search for the best matching of the graph with fewer nodes (small) into the other."""
 
-    small: Network
-    large: Network
-    scoring: Scoring
-    options: AlignmentOptions
-    budget: Budget
-    seed: int
-    n_jobs: int
-    proven: bool = False  # whether nothing can be worth more
-    n_restarts: int = 0
-
-    def __post_init__(self) -> None:
-        self.n_pairs = self.small.n_nodes * self.large.n_nodes
-        self.is_dense = self.n_pairs <= self.options.max_dense**2
+    def __init__(
+        self,
+        target: Network,
+        source: Network,
+        labels: str,
+        options: AlignmentOptions,
+        budget: Budget,
+        seed: int,
+        n_jobs: int,
+    ) -> None:
+        self.turned = target.n_nodes > source.n_nodes
+        self.small, self.large = (source, target) if self.turned else (target, source)
+        self.options, self.budget, self.seed, self.n_jobs = options, budget, seed, n_jobs
+        induced = 0.0 if target.n_nodes == source.n_nodes else 0.5
+        self.scoring = Scoring(options.label_cost, EDGE_LABELS, induced)
+        if labels == "strict":
+            self.scoring = Scoring(IMPOSSIBLE, 0.0, induced)
+        self.n_pairs = target.n_nodes * source.n_nodes
+        self.is_dense = self.n_pairs <= options.max_dense**2
         self.is_small = self.n_pairs <= RESTART_ENTRIES  # so that another restart is cheap
+        self.proven, self.n_restarts = False, 0  # proven: nothing can be worth more
 
     def bound(self, induced: float) -> float:
         """Return what no matching is worth more than, up to rounding."""
@@ -157,7 +141,7 @@ class Solver:
         return n_arcs / 2 * (1.0 - induced) - 1e-9
 
     def solve(self) -> Integers:
-        """Return the best partners of all restarts.
+        """Return the target's partners, (n_target,), or -1; Ctrl-C returns the best so far.
 
         Restarts are compared by what is left of them after pairs are dropped. Since the search
         counts edges between all partners, also those of pairs that will be dropped, every second
@@ -186,7 +170,7 @@ class Solver:
             self.budget.stopped = True
             if most == -np.inf:
                 best = self._drop_pairs(complete(best, self.small, self.large))
-        return best
+        return inverse(best, self.large.n_nodes) if self.turned else best
 
     def _start(self) -> tuple[Integers, NDArray[np.float32]]:
         """Return a first matching and what its pairs are worth; the latter not of large graphs."""

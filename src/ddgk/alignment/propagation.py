@@ -117,8 +117,8 @@ def _odds(small: Network, large: Network) -> tuple[np.float32, ...]:
 
 def _one_to_one(small: Network, large: Network, other_label: float, n_jobs: int) -> Factor:
     """Return what writes log Z."""
-    both = [(*small.kinds, *large.kinds), (*small.weights, *large.weights)]
-    alike = all(len(set(values)) < 2 for values in both)
+    both = (small.kinds, large.kinds), (small.weights, large.weights)
+    alike = all(len(np.unique(np.concatenate(pair))) < 2 for pair in both)
     told = np.ones((len(small.heads), len(large.heads)), dtype=np.float32)
     turns = [
         (np.arange(len(small.heads)), np.arange(len(large.heads))),

@@ -118,11 +118,8 @@ def find_orbits(
     for group in np.split(order, np.cumsum(np.bincount(classes))[:-1]):
         members = group.tolist()
         if len(members) > 1:
-            found.append(
-                Orbit(
-                    tuple(target.node_names[i] for i in members),
-                    tuple(source.node_names[partner[i]] for i in members if i in partner),
-                    all(twins(members[0], node) for node in members[1:]),
-                )
-            )
+            nodes = tuple(target.node_names[i] for i in members)
+            partners = tuple(source.node_names[partner[i]] for i in members if i in partner)
+            exchanged = all(twins(members[0], node) for node in members[1:])
+            found.append(Orbit(nodes, partners, exchanged))
     return tuple(found)

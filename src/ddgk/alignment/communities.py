@@ -117,13 +117,10 @@ class GroupAlignment:
         """
         from ddgk.alignment.result import Alignment
 
-        return Alignment(
-            shrink(self.nodes.target, self.target_groups),
-            shrink(self.nodes.source, self.source_groups),
-            self.pairs,
-            self.attention,
-            self.attention[self.pairs[:, 0], self.pairs[:, 1]],
-        )
+        target = shrink(self.nodes.target, self.target_groups)
+        source = shrink(self.nodes.source, self.source_groups)
+        sureness = self.attention[tuple(self.pairs.T)]
+        return Alignment(target, source, self.pairs, self.attention, sureness)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain values, names as text where they are not plain."""

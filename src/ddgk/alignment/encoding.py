@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from ddgk.compiling import compiled
 from ddgk.graphs.graph import Graph, label_key
@@ -175,7 +176,7 @@ def describe_nodes(*networks: Network) -> list[Network]:
             stack[:, columns] -= stack[:, columns].mean(axis=0)
         stacks.append(stack)
     whole = np.concatenate(_standardised(stacks))
-    with threadpool_limits(1):  # small matrices; threads would only wait for each other
+    with _find_threads().limit(limits=1):  # matrices are small; threads would only wait
         strengths, directions = np.linalg.eigh(whole.T @ whole / len(whole))
         kept = strengths > LEAST_STRENGTH * max(float(strengths.max()), 1e-12)
         features = np.round(whole @ (directions[:, kept] / np.sqrt(strengths[kept])), DIGITS)
@@ -185,6 +186,12 @@ def describe_nodes(*networks: Network) -> list[Network]:
         features = np.zeros((len(whole), 1))
     split = np.split(features, [networks[0].n_nodes])
     return [g._replace(features=own) for g, own in zip(networks, split, strict=True)]
+
+
+@cache
+def _find_threads() -> ThreadpoolController:
+    """Find the threads of linear algebra; it takes milliseconds, so once."""
+    return ThreadpoolController()
 
 
 def _structure(network: Network) -> Array:

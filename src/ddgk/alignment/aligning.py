@@ -201,7 +201,6 @@ def _threads(n_jobs: int | None) -> int:
 def _weigh(found: Matching) -> tuple[Integers, Array, Array]:
     """Say where each node would go, and how sure it is; less so where there are others like it."""
     target, source = found.small, found.large
-    found = found._replace(scoring=found.scoring._replace(induced=0.0))
     columns, values, sureness = weigh(found, SHARPNESS, WIDTH)
     alone, others = target.degrees == 0, source.degrees == 0
     alike = np.bincount(source.labels[others], minlength=int(target.labels.max()) + 1)

@@ -219,7 +219,8 @@ def anneal(
         value += gain
         if value > top + 1e-9:
             top = value
-            best[:] = partners
+            for place in range(n):  # compiles faster than best[:] = partners
+                best[place] = partners[place]
     return best, top, state
 
 

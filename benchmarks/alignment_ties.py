@@ -19,8 +19,8 @@ from alignment_networks import noisy_pair, read_edges
 from scipy.optimize import linear_sum_assignment
 
 import ddgk
-from ddgk.alignment.encoding import code_graphs, encode
-from ddgk.alignment.search import Scoring, anneal, total_worth
+from ddgk.alignment.encoding import code_graphs, make_network
+from ddgk.alignment.search import Matching, Scoring, anneal, total_worth
 from ddgk.alignment.voting import complete
 from ddgk.symmetry import equitable_partition
 
@@ -47,19 +47,18 @@ def main() -> None:
                 target, source, truth = noisy_pair(n, edges, noise, arguments.type, seed)
                 codes = code_graphs((target, source), ())
                 whole = equitable_partition(codes[1].colours, codes[1].arcs).classes
-                orders = np.arange(n), np.arange(n)
-                both = encode(target, source, codes, orders, (), with_features=False)[:2]
+                both = [make_network(own, np.arange(n)) for own in codes]
                 found = ddgk.align(target, source).pairs
                 partners = np.full(n, -1)
                 partners[found[:, 0]] = found[:, 1]
                 partners = complete(partners, *both)
                 scoring = Scoring(1.0, 0.5, 0.0)
                 accuracy = (partners == truth).mean()
-                kept = [total_worth(*both, some, scoring) for some in (truth, partners)]
+                kept = [total_worth(Matching(*both, some, scoring)) for some in (truth, partners)]
                 counts, state = np.zeros((n, n)), np.uint64(seed)
                 for _ in range(arguments.samples):
-                    how = scoring, STEPS * n, (TEMPERATURE, TEMPERATURE), np.uint64(state)
-                    state = anneal(*both, partners, *how)[2]
+                    how = STEPS * n, (TEMPERATURE, TEMPERATURE), np.uint64(state)
+                    state = anneal(Matching(*both, partners, scoring), *how)[2]
                     counts[np.arange(n), partners] += 1 / arguments.samples
                 best = counts[linear_sum_assignment(counts, maximize=True)].mean()
                 print(

@@ -11,11 +11,13 @@ from itertools import combinations, pairwise, permutations
 import networkx
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
 from ddgk import Graph, align
 from ddgk.alignment import AlignmentOptions, align_many
-from ddgk.alignment.encoding import Network, code_graphs, encode
+from ddgk.alignment.encoding import Network, code_graphs, make_network
 from ddgk.alignment.propagation import LEAST_ROUNDS, _match, affordable_rounds, propagate
+from ddgk.assignment import assign
 from ddgk.errors import ParameterError
 
 WITH_WEIGHTS = pytest.mark.skipif(
@@ -32,8 +34,7 @@ def from_networkx(graph):
 
 def encode_alone(graph) -> Network:
     """Return a graph as arrays, nodes as they are numbered."""
-    codes = code_graphs((graph, graph), ())
-    return encode(graph, graph, codes, (np.arange(graph.n_nodes),) * 2, ()).target
+    return make_network(code_graphs([graph], ())[0], np.arange(graph.n_nodes))
 
 
 def go_on():
@@ -131,6 +132,15 @@ def test_direction_counts_in_beliefs():
     graph = Graph(9, edges, directed=True)
     beliefs = propagate(*[encode_alone(graph)] * 2, np.zeros((9, 9), np.float32), 40, go_on, 0.5)
     assert (beliefs.argmax(axis=1) == np.arange(9)).all()
+
+
+@pytest.mark.parametrize("n_columns", [20, 27])
+def test_assignments_are_those_of_scipy(n_columns):
+    rng = np.random.default_rng(n_columns)
+    for levels in (2, 5, 1000):  # few levels, many ties
+        values = (rng.integers(0, levels, (20, n_columns)) / 7).astype(np.float32)
+        expected = linear_sum_assignment(values, maximize=True)[1]
+        np.testing.assert_array_equal(assign(values), expected)
 
 
 @pytest.mark.parametrize("degrees", [(1, 4), (2, 3), (3, 3), (3, 5), (4, 4)])
@@ -268,6 +278,16 @@ def test_similar_weights_and_attributes_are_matched():
         found = align(target, source)
         assert not found.is_isomorphism
         assert (order[found.pairs[:, 1]] == found.pairs[:, 0]).mean() > 0.8
+
+
+@WITH_WEIGHTS
+def test_weights_of_one_graph_may_all_be_1():
+    path = from_networkx(networkx.path_graph(4))
+    graphs = path.replace(edge_weights=[1.0, 2.0, 3.0]), path.replace(edge_weights=[1.0] * 3)
+    for pair in (graphs, graphs[::-1]):
+        found = align(*pair)
+        assert found.n_kept_edges == 3
+        assert not found.is_isomorphism
 
 
 @WITH_WEIGHTS

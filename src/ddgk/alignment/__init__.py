@@ -1,10 +1,10 @@
 """Which node of one graph corresponds to which of the other: one solver for all sizes."""
 
 from ddgk.alignment.aligning import align, align_many
+from ddgk.alignment.checking import Orbit
 from ddgk.alignment.communities import GroupAlignment, Grouping, find_communities
-from ddgk.alignment.options import AlignmentOptions
-from ddgk.alignment.orbits import Orbit
 from ddgk.alignment.result import Alignment
+from ddgk.alignment.solving import AlignmentOptions
 
 __all__ = [
     "Alignment",

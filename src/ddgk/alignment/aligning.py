@@ -12,24 +12,17 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ddgk.alignment.checking import is_isomorphism
-from ddgk.alignment.communities import GroupsOfBoth, group_both
-from ddgk.alignment.encoding import (
-    Encoded,
-    code_graphs,
-    encode,
-    is_directed,
-    order_nodes,
-    shared_attributes,
-)
-from ddgk.alignment.options import AlignmentOptions
+from ddgk.alignment.encoding import code_graphs, describe_nodes, make_network, shared_attributes
 from ddgk.alignment.result import Alignment
-from ddgk.alignment.search import Scoring, weigh
-from ddgk.alignment.solving import Budget, Solution, node_scores, solve
+from ddgk.alignment.search import Matching, weigh
+from ddgk.alignment.solving import AlignmentOptions, Budget, Solver
 from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
-from ddgk.graphs import Graph, Policies
+from ddgk.graphs import Policies
 from ddgk.graphs.convert import as_graph
+from ddgk.symmetry import canonical_order
 
+Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 LABELS = ("soft", "strict", "ignore")
@@ -44,7 +37,6 @@ def align(
     source: Any,
     *,
     labels: str = "soft",
-    groups: GroupsOfBoth | None = None,
     max_seconds: float | None = None,
     random_state: int = 0,
     n_jobs: int | None = None,
@@ -71,9 +63,6 @@ def align(
         Whether different labels cost, exclude a pair, or do not count. "strict" gives the largest
         common part found: matched nodes have equal labels, and each keeps an edge. Labels that
         only one of the graphs carries do not count.
-    groups : "communities" or pair of groups, optional
-        Groups of the target's and of the source's nodes, as `Alignment.coarsen` takes them, or
-        those that Louvain's method finds: nodes of a group prefer partners in one group.
     max_seconds : float, optional
         Return the best so far after this time, marked by `stopped_early`. Results are
         reproducible where it does not strike.
@@ -111,15 +100,50 @@ def align(
     >>> found
     Alignment(4 of 4 and 4 nodes matched, 3 of 3 edges kept, isomorphism)
     """
-    chosen = AlignmentOptions() if options is None else options
     _check(labels, max_seconds, random_state)
-    kept = Policies() if policies is None else policies
-    pair = as_graph(target, policies=kept), as_graph(source, policies=kept)
-    if is_directed(pair[0]) != is_directed(pair[1]):
+    n_jobs, options = _threads(n_jobs), options or AlignmentOptions()
+    target, source = (as_graph(given, policies=policies) for given in (target, source))
+    if target.directed != source.directed:
         raise ParameterError("one graph is directed and the other is not; give both alike")
     prepare("alignment")
     budget = Budget(max_seconds, verbose)
-    return _align(*pair, labels, groups, budget, random_state, _threads(n_jobs), chosen)
+    used = shared_attributes((target, source), labels)
+    shape = target.n_nodes, source.n_nodes
+    if not all(shape):
+        nothing = np.zeros((0, 2), dtype=np.int64)
+        return Alignment(target, source, nothing, np.zeros(shape), np.zeros(0), used)
+    codes = code_graphs((target, source), used)
+    mine, theirs = (canonical_order(own.colours, own.arcs) for own in codes)
+    exact = shape[0] == shape[1]
+    exact = exact and is_isomorphism(target, source, np.stack([mine, theirs], axis=1), used)
+    # In canonical order node 5 of one may be node 5 of the other: ties must not be read off.
+    shuffle = np.random.Generator(np.random.PCG64(int(random_state))).permutation(source.n_nodes)
+    theirs = theirs[shuffle]
+    one, other = make_network(codes[0], mine), make_network(codes[1], theirs)
+    if not exact:
+        one, other = describe_nodes(one, other)
+    solver = Solver(one, other, labels, options, budget, int(random_state), n_jobs)
+    partners = np.argsort(shuffle) if exact else solver.solve()
+    columns, values, sureness = _weigh(Matching(one, other, partners, solver.scoring))
+    here, place = np.nonzero(values)
+    entries = values[here, place], (mine[here], theirs[columns[here, place]])
+    attention: Any = sparse.csr_array(sparse.coo_array(entries, shape))
+    if shape[0] * shape[1] <= MOST_ENTRIES:
+        attention = attention.toarray()
+    matched = np.flatnonzero(partners >= 0)
+    matched = matched[np.argsort(mine[matched])]
+    return Alignment(
+        target,
+        source,
+        np.stack([mine[matched], theirs[partners[matched]]], axis=1),
+        attention,
+        sureness[matched],
+        used,
+        options.label_cost,
+        exact or solver.proven,
+        budget.stopped,
+        solver.n_restarts,
+    )
 
 
 def align_many(
@@ -156,16 +180,14 @@ def align_many(
 def _check(labels: str, max_seconds: Any, random_state: Any) -> None:
     """Validate arguments."""
     if labels not in LABELS:
-        raise ParameterError(
-            f"labels must be one of {', '.join(map(repr, LABELS))}, not {labels!r}"
-        )
+        meant = ", ".join(map(repr, LABELS))
+        raise ParameterError(f"labels must be one of {meant}, not {labels!r}")
     timed = isinstance(max_seconds, int | float) and not isinstance(max_seconds, bool)
     if max_seconds is not None and not (timed and max_seconds > 0):
         raise ParameterError(f"max_seconds must be a number above 0 or None, not {max_seconds!r}")
     if not isinstance(random_state, int | np.integer) or not 0 <= random_state < 2**32:
-        raise ParameterError(
-            f"random_state must be a whole number from 0 to 2**32 - 1, not {random_state!r}"
-        )
+        meant = "a whole number from 0 to 2**32 - 1"
+        raise ParameterError(f"random_state must be {meant}, not {random_state!r}")
 
 
 def _threads(n_jobs: int | None) -> int:
@@ -176,72 +198,14 @@ def _threads(n_jobs: int | None) -> int:
     return (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
 
 
-def _align(
-    target: Graph,
-    source: Graph,
-    labels: str,
-    groups: GroupsOfBoth | None,
-    budget: Budget,
-    seed: int,
-    n_jobs: int,
-    options: AlignmentOptions,
-) -> Alignment:
-    grouped = None if groups is None else group_both(target, source, groups)
-    used = shared_attributes((target, source), labels)
-    if not target.n_nodes or not source.n_nodes:
-        nothing = np.zeros((0, 2), dtype=np.int64)
-        shape = target.n_nodes, source.n_nodes
-        return Alignment(
-            target, source, nothing, np.zeros(shape), np.zeros(0), used, groups=grouped
-        )
-    codes = code_graphs((target, source), used)
-    orders = order_nodes(codes[0]), order_nodes(codes[1])
-    exact = target.n_nodes == source.n_nodes and is_isomorphism(
-        target, source, np.stack(orders, axis=1), used
-    )
-    # In canonical order node 5 of one may be node 5 of the other: ties must not be read off.
-    shuffle = np.random.Generator(np.random.PCG64(int(seed))).permutation(source.n_nodes)
-    mine, theirs = orders[0], orders[1][shuffle]
-    encoded = encode(target, source, codes, (mine, theirs), used, with_features=not exact)
-    if exact:
-        solution = Solution(np.argsort(shuffle), True, 0)
-    else:
-        inner = None if grouped is None else (grouped[0].codes[mine], grouped[1].codes[theirs])
-        solution = solve(encoded, labels, options, budget, int(seed), n_jobs, inner)
-    partners = solution.partners
-    columns, values, sureness = _weigh(encoded, partners, node_scores(encoded, labels, options))
+def _weigh(found: Matching) -> tuple[Integers, Array, Array]:
+    """Say where each node would go, and how sure it is; less so where there are others like it."""
+    target, source = found.small, found.large
+    columns, values, sureness = weigh(found, SHARPNESS, WIDTH)
+    alone, others = target.degrees == 0, source.degrees == 0
+    alike = np.bincount(source.labels[others], minlength=int(target.labels.max()) + 1)
+    sureness[alone] /= np.maximum(alike[target.labels[alone]], 1)
+    sureness[target.labels != source.labels[found.partners]] *= 0.5
     values = np.where((columns >= 0) & (values > LEAST), values, 0.0)
     values /= np.maximum(values.sum(axis=1, keepdims=True), LEAST)  # rows sum to 1
-    here, place = np.nonzero(values)
-    entries = values[here, place], (mine[here], theirs[columns[here, place]])
-    attention: Any = sparse.csr_array(sparse.coo_array(entries, (target.n_nodes, source.n_nodes)))
-    if target.n_nodes * source.n_nodes <= MOST_ENTRIES:
-        attention = attention.toarray()
-    matched = np.flatnonzero(partners >= 0)
-    matched = matched[np.argsort(mine[matched])]
-    return Alignment(
-        target,
-        source,
-        np.stack([mine[matched], theirs[partners[matched]]], axis=1),
-        attention,
-        sureness[matched],
-        used,
-        options.label_cost,
-        solution.proven,
-        budget.stopped,
-        solution.n_restarts,
-        grouped,
-    )
-
-
-def _weigh(encoded: Encoded, partners: Integers, scoring: Scoring) -> tuple[Any, Any, Any]:
-    """Say where each node would go, and how sure it is; less so where there are others like it."""
-    target, source = encoded.target, encoded.source
-    scoring = scoring._replace(induced=0.0)
-    columns, values, sureness = weigh(target, source, partners, scoring, SHARPNESS, WIDTH)
-    isolated = np.diff(source.starts) == 0
-    alike = np.bincount(source.labels[isolated], minlength=int(target.labels.max()) + 1)
-    alone = np.diff(target.starts) == 0
-    sureness[alone] /= np.maximum(alike[target.labels[alone]], 1)
-    sureness[target.labels != source.labels[partners]] *= 0.5
     return columns, values, sureness

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.alignment.encoding import code_graphs, order_nodes
+from ddgk.alignment.encoding import code_graphs
 from ddgk.errors import ParameterError
 from ddgk.graphs.graph import Graph, label_key
+from ddgk.symmetry import canonical_order
 
 if TYPE_CHECKING:
     from ddgk.alignment.result import Alignment
@@ -25,8 +26,6 @@ MOST_BLOCKS = 1 << 24  # entries of an attention between groups
 
 # Labels node by node, {node: label}, or collections of nodes.
 Groups = Sequence[Any] | Mapping[Hashable, Hashable] | NDArray[Any]
-# "communities", or groups of the target and of the source, None for communities.
-GroupsOfBoth = str | tuple[Groups | None, Groups | None]
 
 
 @dataclass(frozen=True)
@@ -45,21 +44,16 @@ class Grouping:
     names: tuple[Hashable, ...]
 
     @property
-    def indicator(self) -> Array:
-        """Return 1 where a node is in a group, (n_nodes, n_groups)."""
-        return np.eye(len(self.names))[self.codes]
-
-    @property
     def sizes(self) -> Integers:
         """Return how many nodes each group has, (n_groups,)."""
         return np.bincount(self.codes, minlength=len(self.names)).astype(np.int64)
 
-    def members(self, graph: Graph) -> tuple[tuple[Hashable, ...], ...]:
-        """Return the nodes of each group, by the names they have in the graph."""
-        found: list[list[Hashable]] = [[] for _ in self.names]
+    def as_json(self, graph: Graph) -> list[dict[str, Any]]:
+        """Return the name of each group and its nodes in a graph, as plain values."""
+        found: list[dict[str, Any]] = [{"name": as_plain(name), "nodes": []} for name in self.names]
         for name, group in zip(graph.node_names, self.codes.tolist(), strict=True):
-            found[group].append(name)
-        return tuple(map(tuple, found))
+            found[group]["nodes"].append(as_plain(name))
+        return found
 
 
 @dataclass(frozen=True)
@@ -84,9 +78,8 @@ class GroupAlignment:
     def pairs(self) -> Integers:
         """Return the one-to-one matching, (n_matched, 2): target group, source group.
 
-        It leaves as much as can be of the nodes' attention within matched groups, so that large
-        groups count for more. Groups that attend to what is left for them less than an even
-        attention would have no partner.
+        It leaves as much as can be of the nodes' attention within matched groups. Groups that
+        attend to what is left for them less than an even attention would have no partner.
         """
         from scipy.optimize import linear_sum_assignment
 
@@ -124,33 +117,17 @@ class GroupAlignment:
         """
         from ddgk.alignment.result import Alignment
 
-        return Alignment(
-            shrink(self.nodes.target, self.target_groups),
-            shrink(self.nodes.source, self.source_groups),
-            self.pairs,
-            self.attention,
-            self.attention[self.pairs[:, 0], self.pairs[:, 1]],
-        )
+        target = shrink(self.nodes.target, self.target_groups)
+        source = shrink(self.nodes.source, self.source_groups)
+        sureness = self.attention[tuple(self.pairs.T)]
+        return Alignment(target, source, self.pairs, self.attention, sureness)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain values, names as text where they are not plain."""
-        sides = {
-            "target": (self.nodes.target, self.target_groups),
-            "source": (self.nodes.source, self.source_groups),
-        }
-        written: dict[str, Any] = {
-            f"{side}_groups": [
-                {"name": as_plain(name), "nodes": [as_plain(node) for node in members]}
-                for name, members in zip(grouping.names, grouping.members(graph), strict=True)
-            ]
-            for side, (graph, grouping) in sides.items()
-        }
-        confidence = self.confidence
-        return written | {
-            "matching": [
-                {"target": as_plain(t), "source": as_plain(s), "confidence": confidence[t]}
-                for t, s in self.matching.items()
-            ],
+        return {
+            "target_groups": self.target_groups.as_json(self.nodes.target),
+            "source_groups": self.source_groups.as_json(self.nodes.source),
+            "matching": plain_pairs(self),
             "share_within": self.share_within,
             "attention": self.attention.tolist(),
         }
@@ -161,36 +138,25 @@ def coarsen(
 ) -> GroupAlignment:
     """Sum the attention between nodes to one between groups.
 
-    Gamma[g, h] = 1 / |g| sum_{i in g} sum_{j in h} P[i, j]
-    """
-    learned = found.groups or (None, None)
-    mine, theirs = (
-        own if given is None and own is not None else group_nodes(graph, given, called)
-        for own, given, graph, called in (
-            (learned[0], target_groups, found.target, "target_groups"),
-            (learned[1], source_groups, found.source, "source_groups"),
-        )
-    )
-    return GroupAlignment(found, mine, theirs, sum_blocks(found.attention, mine, theirs))
-
-
-def sum_blocks(attention: Any, mine: Grouping, theirs: Grouping) -> Array:
-    """Sum over source groups, average over target groups, (n_target_groups, n_source_groups).
+        Gamma[g, h] = 1 / |g| sum_{i in g} sum_{j in h} P[i, j]
 
     Nodes without attention do not count; a group of only such nodes attends evenly.
     """
+    mine = group_nodes(found.target, target_groups, "target_groups")
+    theirs = group_nodes(found.source, source_groups, "source_groups")
     shape = len(mine.names), len(theirs.names)
     if shape[0] * shape[1] > MOST_BLOCKS:
         raise ParameterError(
             f"{shape[0]:,} by {shape[1]:,} groups are more than an attention between groups can "
             "hold; give fewer groups, as coarsen(target_groups, source_groups)"
         )
-    entries = sparse.coo_array(attention)
+    entries = sparse.coo_array(found.attention)
     summed = np.zeros(shape)
     np.add.at(summed, (mine.codes[entries.row], theirs.codes[entries.col]), entries.data)
     sums = summed.sum(axis=1, keepdims=True)
     even = np.broadcast_to(theirs.sizes / theirs.sizes.sum(), shape)
-    return np.where(sums > 0, summed / np.where(sums > 0, sums, 1.0), even)
+    attention = np.where(sums > 0, summed / np.where(sums > 0, sums, 1.0), even)
+    return GroupAlignment(found, mine, theirs, attention)
 
 
 def shrink(graph: Graph, groups: Grouping) -> Graph:
@@ -211,39 +177,43 @@ def group_nodes(graph: Graph, given: Groups | None, called: str) -> Grouping:
     """Read groups however they are given; None finds communities. called: what to say in errors."""
     if given is None:
         return find_communities(graph)
+    listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
+    of_nodes = all(isinstance(entry, list | set | frozenset) for entry in listed)
+    if listed and of_nodes and not isinstance(given, Mapping):
+        given = _groups_by_name(listed, called)
     if isinstance(given, Mapping):
         missing = [name for name in graph.node_names if name not in given]
-        if missing or len(given) != graph.n_nodes:
-            what = f"has no node {missing[0]!r}" if missing else f"has {len(given)} nodes"
+        unknown = set(given).difference(graph.node_names)
+        if missing or unknown:
+            what = f"has no node {missing[0]!r}" if missing else f"names node {unknown.pop()!r}"
             raise ParameterError(f"{called} {what}; it needs all {graph.n_nodes} of the graph")
-        return _by_labels([given[name] for name in graph.node_names])
-    listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
-    if listed and all(isinstance(entry, list | set | frozenset) for entry in listed):
-        return _by_members(graph, listed, called)
+        listed = [given[name] for name in graph.node_names]
     if len(listed) != graph.n_nodes:
         raise ParameterError(
             f"{called} has {len(listed)} labels; the graph has {graph.n_nodes} nodes "
             "(for groups of nodes give lists or sets)"
         )
-    return _by_labels(listed)
+    known = set(listed)
+    try:
+        names = sorted(known)
+    except TypeError:  # labels without an order of their own
+        names = sorted(known, key=label_key)
+    place = {name: code for code, name in enumerate(names)}
+    return Grouping(np.array([place[label] for label in listed], dtype=np.int64), tuple(names))
 
 
-def group_both(target: Graph, source: Graph, given: GroupsOfBoth) -> tuple[Grouping, Grouping]:
-    """Read the groups of a pair."""
-    if given == "communities":
-        given = (None, None)
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        raise ParameterError(
-            "groups must be 'communities' or a pair, (groups of the target, groups of the "
-            f"source), not {given!r}"
-        )
-    return (
-        group_nodes(target, given[0], "groups of the target"),
-        group_nodes(source, given[1], "groups of the source"),
-    )
+def _groups_by_name(groups: Sequence[Iterable[Hashable]], called: str) -> dict[Hashable, int]:
+    """Return the place of every node's group in a list of groups of nodes."""
+    found: dict[Hashable, int] = {}
+    for code, members in enumerate(groups):
+        for name in members:
+            if name in found:
+                raise ParameterError(f"{called}: node {name!r} is in more than one group")
+            found[name] = code
+    return found
 
 
-def find_communities(graph: Graph, *, resolution: float = 1.0) -> Grouping:
+def find_communities(graph: Graph) -> Grouping:
     """Find communities by Louvain's method, the largest first.
 
     The nodes are visited in an order that their numbering does not change, so that a renumbered
@@ -251,23 +221,19 @@ def find_communities(graph: Graph, *, resolution: float = 1.0) -> Grouping:
     """
     import networkx
 
-    used = () if graph.edge_weights is None else ("edge_weights",)
-    order = order_nodes(code_graphs([graph], used)[0])
+    codes = code_graphs([graph], ["edge_weights"])[0]
+    order = canonical_order(codes.colours, codes.arcs)
     place = np.argsort(order)
     whole = networkx.Graph()
     whole.add_nodes_from(range(graph.n_nodes))
-    weights = np.ones(graph.n_edges) if graph.edge_weights is None else graph.edge_weights
     ends = np.sort(place[graph.edges], axis=1)
     for at in np.lexsort(ends.T[::-1]).tolist():
-        whole.add_edge(*ends[at].tolist(), weight=float(weights[at]))
-    if graph.n_edges:
-        found = networkx.community.louvain_communities(whole, resolution=resolution, seed=0)
-    else:
-        found = [{node} for node in range(graph.n_nodes)]
-    codes = np.empty(graph.n_nodes, dtype=np.int64)
+        whole.add_edge(*ends[at].tolist(), weight=float(codes.weights[at]))
+    found = networkx.community.louvain_communities(whole, seed=0)
+    groups = np.empty(graph.n_nodes, dtype=np.int64)
     for group, members in enumerate(sorted(found, key=lambda part: (-len(part), min(part)))):
-        codes[order[sorted(members)]] = group
-    return Grouping(codes, tuple(range(len(found))))
+        groups[order[sorted(members)]] = group
+    return Grouping(groups, tuple(range(len(found))))
 
 
 def as_plain(name: Hashable) -> Any:
@@ -275,32 +241,10 @@ def as_plain(name: Hashable) -> Any:
     return name if isinstance(name, str | int | float | bool | None) else str(name)
 
 
-def _by_labels(labels: Sequence[Hashable]) -> Grouping:
-    """Group nodes that carry the same, in the labels' order where they have one."""
-    known = set(labels)
-    names: Iterable[Hashable]
-    try:
-        names = sorted(known)  # type: ignore[type-var]
-    except TypeError:
-        names = sorted(known, key=label_key)
-    place = {name: code for code, name in enumerate(names)}
-    return Grouping(np.array([place[label] for label in labels], dtype=np.int64), tuple(place))
-
-
-def _by_members(graph: Graph, groups: Sequence[Iterable[Hashable]], called: str) -> Grouping:
-    """Take groups as they are listed; each node must be in one of them."""
-    place = {name: node for node, name in enumerate(graph.node_names)}
-    codes = np.full(graph.n_nodes, -1, dtype=np.int64)
-    for code, members in enumerate(groups):
-        if not members:
-            raise ParameterError(f"{called}: group {code} is empty")
-        for name in members:
-            if name not in place:
-                raise ParameterError(f"{called}: group {code} names node {name!r}, which is not")
-            if codes[place[name]] >= 0:
-                raise ParameterError(f"{called}: node {name!r} is in more than one group")
-            codes[place[name]] = code
-    if (codes < 0).any():
-        lost = graph.node_names[int(np.argmin(codes))]
-        raise ParameterError(f"{called}: node {lost!r} is in no group")
-    return Grouping(codes, tuple(range(len(groups))))
+def plain_pairs(found: Alignment | GroupAlignment) -> list[dict[str, Any]]:
+    """Return the pairs of a matching as plain values."""
+    sure = found.confidence
+    return [
+        {"target": as_plain(t), "source": as_plain(s), "confidence": sure[t]}
+        for t, s in found.matching.items()
+    ]

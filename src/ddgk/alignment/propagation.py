@@ -23,16 +23,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ddgk.alignment.encoding import Network
+from ddgk.alignment.search import edge_fit
 from ddgk.compiling import inner, kept
 
 Floats = NDArray[np.float32]
+Integers = NDArray[np.int64]
 Factor = Callable[[Floats, Floats], None]
 
 PARTNERED = 0.8  # share of the sparser graph's edges that is supposed to be in the other
@@ -67,12 +69,11 @@ def propagate(
     go_on: Callable[[], bool],
     other_label: float,
     n_jobs: int = 1,
-    regroup: Callable[[Floats], Floats] | None = None,
 ) -> Floats:
     """Return beliefs, (n_small, n_large).
 
     costs: D. go_on: asked before every round. other_label: weight of a pair of edges whose labels
-    differ. regroup: an additional cost, from P.
+    differ.
     """
     n, m = costs.shape
     affordable = affordable_rounds(small, large)
@@ -82,16 +83,12 @@ def propagate(
         factor = _independent(small, large)
     else:
         factor = _one_to_one(small, large, other_label, n_jobs)
-    extra: Any = np.float32(0.0)
     for count in range(rounds + 1):
         if not go_on():
             break
         if count:  # the start is by features alone
             factor(beliefs, update)
-        if regroup is not None and count and count % 4 == 0:
-            extra = regroup(beliefs)
         update -= costs
-        update -= extra
         update -= update.max(axis=1, keepdims=True)
         np.maximum(update, -60.0, out=update)
         np.exp(update, out=update)
@@ -120,9 +117,8 @@ def _odds(small: Network, large: Network) -> tuple[np.float32, ...]:
 
 def _one_to_one(small: Network, large: Network, other_label: float, n_jobs: int) -> Factor:
     """Return what writes log Z."""
-    kinds = np.concatenate([small.kinds, large.kinds])
-    weights = np.concatenate([small.weights, large.weights])
-    alike = bool((kinds == kinds[:1]).all() and (weights == weights[:1]).all())
+    both = (small.kinds, large.kinds), (small.weights, large.weights)
+    alike = all(len(np.unique(np.concatenate(pair))) < 2 for pair in both)
     told = np.ones((len(small.heads), len(large.heads)), dtype=np.float32)
     turns = [
         (np.arange(len(small.heads)), np.arange(len(large.heads))),
@@ -144,11 +140,10 @@ def _one_to_one(small: Network, large: Network, other_label: float, n_jobs: int)
     return write
 
 
-def _reverse(graph: Network) -> NDArray[np.int64]:
+def _reverse(graph: Network) -> Integers:
     """Return the place of every arc's reverse."""
-    tails = np.repeat(np.arange(graph.n_nodes), np.diff(graph.starts))
     back = graph.kinds ^ int((graph.kinds & 1).any())
-    return np.lexsort((back, tails, graph.heads))
+    return np.lexsort((back, graph.tails, graph.heads))
 
 
 def _independent(small: Network, large: Network) -> Factor:
@@ -175,7 +170,7 @@ def _match(small, large, turns, alike, other_label, odds, lowest, p, told, out, 
     """
     (sa, ha, ka, wa), (sb, hb, kb, wb) = small, large
     ta, tb = turns
-    one, none = np.float32(1.0), np.float32(0.0)
+    one = np.float32(1.0)
     alone = odds[1] * odds[2]
     scale = odds[0] / alone
     mine, theirs = np.log(odds[1]), np.log(odds[2])
@@ -197,11 +192,7 @@ def _match(small, large, turns, alike, other_label, odds, lowest, p, told, out, 
                     back = start + b
                     weight = scale * min(row[hb[back]] * said[tb[back]], one)
                     if not alike:
-                        if wa[arc] != wb[back]:
-                            larger = max(abs(wa[arc]), abs(wb[back]))
-                            weight *= max(none, one - abs(wa[arc] - wb[back]) / larger)
-                        if ka[arc] != kb[back]:
-                            weight *= other_label if (ka[arc] - kb[back]) % 2 == 0 else none
+                        weight *= edge_fit(wa[arc], wb[back], ka[arc], kb[back], other_label)
                     if n_mine <= n_theirs:
                         w[a, b] = weight
                     else:
@@ -221,9 +212,7 @@ def _exact(w: Floats, rest: Floats, low: int, high: int) -> float:
 
     Return the logarithm; rest: the share that remains without a row and a column.
     """
-    for a in range(low, 3):
-        for b in range(high):
-            w[a, b] = np.float32(0.0)
+    w[low:3, :high] = np.float32(0.0)
     x, y, z, xy, xz, yz, xyz = 1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0
     for b in range(high):
         p, q, r = float(w[0, b]), float(w[1, b]), float(w[2, b])
@@ -248,13 +237,10 @@ def _exact(w: Floats, rest: Floats, low: int, high: int) -> float:
 def _bethe(w: Floats, x: Floats, y: Floats, sums: Floats, low: int, high: int) -> float:
     """Sum all partial matchings approximately; return the logarithm, and the same shares in x."""
     one = np.float32(1.0)
-    for a in range(low):
-        for b in range(high):
-            y[a, b] = np.float32(2.0) / low
+    y[:low, :high] = np.float32(2.0) / low
     total = 0.0
     for turn in range(ITERATIONS):
-        for b in range(high):
-            sums[b] = one
+        sums[:high] = one
         for a in range(low):
             whole = one
             for b in range(high):

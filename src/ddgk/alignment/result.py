@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,9 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.alignment.checking import induced_edges, is_isomorphism, kept_edges, labels_agree
-from ddgk.alignment.communities import GroupAlignment, Grouping, Groups, as_plain, coarsen
-from ddgk.alignment.orbits import Orbit, find_orbits
+from ddgk.alignment.checking import (
+    Orbit,
+    find_orbits,
+    induced_edges,
+    is_isomorphism,
+    kept_edges,
+    labels_agree,
+)
+from ddgk.alignment.communities import GroupAlignment, Groups, as_plain, coarsen, plain_pairs
 from ddgk.graphs.graph import Graph
 
 Array = NDArray[np.float64]
@@ -45,8 +51,6 @@ class Alignment:
         Whether `max_seconds` or Ctrl-C ended the search: this is the best until then.
     n_restarts : int
         Restarts that were run; 0 where refinement found an isomorphism.
-    groups : pair of Grouping, optional
-        Groups of the target's and of the source's nodes that the match was learned with.
     """
 
     target: Graph
@@ -59,7 +63,6 @@ class Alignment:
     proven: bool = False
     stopped_early: bool = False
     n_restarts: int = 0
-    groups: tuple[Grouping, Grouping] | None = field(default=None)
 
     @property
     def matching(self) -> dict[Hashable, Hashable]:
@@ -81,10 +84,9 @@ class Alignment:
     def confidence(self) -> dict[Hashable, float]:
         """Return how sure each matched target node's partner is, between 0 and 1.
 
-        The share of its partner when a node is spread over other source nodes by how little the
-        whole matching loses if the node takes that one and whoever had it takes the node's. Two
-        leaves of one node have a half each; a tie that takes more than one swap shows in `orbits`
-        alone. It is halved where the labels of the two differ.
+        The share of its partner among the nodes that it might swap to, each weighted by how little
+        the matching loses. Two leaves of one node have a half each; a tie that takes more than one
+        swap shows in `orbits` alone. It is halved where the labels of the two differ.
         """
         names = self.target.node_names
         nodes = self.pairs[:, 0].tolist()
@@ -117,12 +119,11 @@ class Alignment:
         Target edges that are lost, source edges between partners that the target does not have,
         and `label_cost` for every pair with different labels. 0 for an isomorphism.
         """
-        kept = self.n_kept_edges
         differing = 0
         if "node_labels" in self.attributes:
             differing = int((~labels_agree(self.target, self.source, self.pairs)).sum())
-        gained = induced_edges(self.source, self.pairs[:, 1]) - kept
-        return self.target.n_edges - kept + gained + self.label_cost * differing
+        either = self.target.n_edges + induced_edges(self.source, self.pairs[:, 1])
+        return either - 2 * self.n_kept_edges + self.label_cost * differing
 
     @cached_property
     def is_isomorphism(self) -> bool:
@@ -146,8 +147,7 @@ class Alignment:
         ----------
         target_groups, source_groups : sequence, array or mapping, optional
             A label for every node, {node: label}, or a list of lists or sets of nodes, each in one.
-            Default: the groups it was learned with, else the communities that Louvain's method
-            finds.
+            Default: the communities that Louvain's method finds.
 
         Examples
         --------
@@ -161,41 +161,28 @@ class Alignment:
 
     def reordered(self, order: Integers) -> Alignment:
         """Return the same with the source's nodes renumbered: new node i is old ``order[i]``."""
-        place = np.empty(len(order), dtype=np.int64)
-        place[order] = np.arange(len(order))
-        groups = self.groups
-        if groups is not None:
-            groups = groups[0], replace(groups[1], codes=groups[1].codes[order])
+        place = np.argsort(order)
         return replace(
             self,
             source=self.source.permuted(order),
             pairs=np.stack([self.pairs[:, 0], place[self.pairs[:, 1]]], axis=1),
             attention=self.attention[:, order],
-            groups=groups,
         )
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain values, node names as text where they are not plain."""
-        confidence = self.confidence
+        told = ("objective", "edge_correctness", "symmetric_edge_score", "is_isomorphism", "proven")
         return {
             "target": self.target.name,
             "source": self.source.name,
-            "objective": self.objective,
-            "edge_correctness": self.edge_correctness,
-            "symmetric_edge_score": self.symmetric_edge_score,
-            "is_isomorphism": self.is_isomorphism,
-            "proven": self.proven,
-            "stopped_early": self.stopped_early,
-            "matching": [
-                {"target": as_plain(t), "source": as_plain(s), "confidence": confidence[t]}
-                for t, s in self.matching.items()
-            ],
-            "unmatched_target": [as_plain(node) for node in self.unmatched_target],
-            "unmatched_source": [as_plain(node) for node in self.unmatched_source],
+            **{name: getattr(self, name) for name in (*told, "stopped_early")},
+            "matching": plain_pairs(self),
+            "unmatched_target": list(map(as_plain, self.unmatched_target)),
+            "unmatched_source": list(map(as_plain, self.unmatched_source)),
             "orbits": [
                 {
-                    "nodes": [as_plain(node) for node in orbit.nodes],
-                    "partners": [as_plain(node) for node in orbit.partners],
+                    "nodes": list(map(as_plain, orbit.nodes)),
+                    "partners": list(map(as_plain, orbit.partners)),
                     "exchanged": orbit.exchanged,
                 }
                 for orbit in self.orbits
@@ -220,26 +207,20 @@ class Alignment:
         """Show a notebook both graphs, partners in one colour, and the matching."""
         from ddgk.graphs import display
 
-        hues = [display.UNMATCHED] * self.target.n_nodes, [display.UNMATCHED] * self.source.n_nodes
-        notes = [": unmatched"] * self.target.n_nodes, [": unmatched"] * self.source.n_nodes
-        kept = kept_edges(self.target, self.source, self.pairs)
-        rows = []
-        for place, (t, s) in enumerate(self.pairs.tolist()):
-            colour = f"hsl({360 * place // len(self.pairs)},70%,60%)"
-            there, here = self.target.node_names[t], self.source.node_names[s]
-            hues[0][t] = hues[1][s] = colour
-            notes[0][t], notes[1][s] = f" - {here}", f" - {there}"
-            rows.append((there, here, f"{self.sureness[place]:.2f}"))
-        lost = np.ones(self.target.n_edges, dtype=bool)
-        lost[kept[:, 0]] = False
-        unused = np.ones(self.source.n_edges, dtype=bool)
-        unused[kept[:, 1]] = False
-        return display.page(
-            repr(self),
-            display.draw(self.target, hues[0], lost, notes[0]),
-            display.draw(self.source, hues[1], unused, notes[1]),
-            display.table(("target", "source", "confidence"), rows, len(rows)),
-        )
+        graphs, drawings = (self.target, self.source), []
+        kept = kept_edges(*graphs, self.pairs)
+        for side, graph in enumerate(graphs):
+            hues, notes = [display.UNMATCHED] * graph.n_nodes, [": unmatched"] * graph.n_nodes
+            for place, pair in enumerate(self.pairs.tolist()):
+                hues[pair[side]] = f"hsl({360 * place // len(self.pairs)},70%,60%)"
+                notes[pair[side]] = f" - {graphs[1 - side].node_names[pair[1 - side]]}"
+            lost = np.ones(graph.n_edges, dtype=bool)
+            lost[kept[:, side]] = False
+            drawings.append(display.draw(graph, hues, lost, notes))
+        pairs = zip(self.matching.items(), self.sureness, strict=True)
+        rows = [(*names, f"{sure:.2f}") for names, sure in pairs]
+        table = display.table(("target", "source", "confidence"), rows, len(rows))
+        return display.page(repr(self), *drawings, table)
 
 
 def _left_out(graph: Graph, matched: Integers) -> tuple[Hashable, ...]:

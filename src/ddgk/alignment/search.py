@@ -28,6 +28,7 @@ MOST_ASKED = 200  # of the neighbours of a hub so many are candidates
 MOST_WEIGHED = 1 << 16  # edges of candidates that are looked at for the confidence of one node
 FREE = -1
 NO_PRIOR = np.zeros((0, 0), dtype=np.float32)
+MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
 
 
 class Scoring(NamedTuple):
@@ -44,59 +45,77 @@ class Scoring(NamedTuple):
     prior: NDArray[np.float32] = NO_PRIOR
 
 
+class Matching(NamedTuple):
+    """Partners of the nodes of a small graph, (n_small,), among those of a large one, or -1."""
+
+    small: Network
+    large: Network
+    partners: Integers
+    scoring: Scoring
+
+
 @inner
-def similarity(one: Network, arc: int, other: Network, node: int, head: int, soft: float) -> float:
-    """Return how well an arc of one graph fits the best arc from node to head in the other."""
-    low, high = other.starts[node], other.starts[node + 1]
+def edge_fit(mine: float, theirs: float, kind: int, other: int, other_label: float) -> float:
+    """Return what an edge on an edge is worth: by their weights, and by their kinds."""
+    fit = 1.0
+    if mine != theirs:
+        fit = max(0.0, 1.0 - abs(mine - theirs) / max(abs(mine), abs(theirs)))
+    if kind != other:
+        fit *= other_label if (kind - other) % 2 == 0 else 0.0
+    return fit
+
+
+@inner
+def _arc_worth(found: Matching, arc: int, at: int, head: int) -> float:
+    """Return how well an arc of the small graph fits the best one from `at` to `head`."""
+    small, large = found.small, found.large
+    low, high = large.starts[at], large.starts[at + 1]
     end = high
     while low < high:
         middle = (low + high) >> 1
-        if other.heads[middle] < head:
+        if large.heads[middle] < head:
             low = middle + 1
         else:
             high = middle
     best = 0.0
-    while low < end and other.heads[low] == head:
-        mine, theirs = one.weights[arc], other.weights[low]
-        fit = 1.0
-        if mine != theirs:
-            larger = max(abs(mine), abs(theirs))
-            fit = max(0.0, 1.0 - abs(mine - theirs) / larger)
-        if one.kinds[arc] != other.kinds[low]:
-            fit *= soft if (one.kinds[arc] - other.kinds[low]) % 2 == 0 else 0.0
-        best = max(best, fit)
+    while low < end and large.heads[low] == head:
+        mine, theirs = small.weights[arc], large.weights[low]
+        kind, other = small.kinds[arc], large.kinds[low]
+        best = max(best, edge_fit(mine, theirs, kind, other, found.scoring.other_label))
         low += 1
     return best
 
 
 @inner
-def _worth(
-    small: Network,
-    large: Network,
-    partners: Integers,
-    node: int,
-    at: int,
-    besides: int,
-    soft: float,
-) -> float:
+def _worth(found: Matching, node: int, at: int, besides: int) -> float:
     """Return how well the arcs of a node are kept if it stands at `at`, but for one neighbour."""
     total = 0.0
-    for arc in range(small.starts[node], small.starts[node + 1]):
-        near = small.heads[arc]
+    for arc in range(found.small.starts[node], found.small.starts[node + 1]):
+        near = found.small.heads[arc]
         if near == besides:
             continue
-        image = at if near == node else partners[near]
+        image = at if near == node else found.partners[near]
         if image >= 0:
-            total += similarity(small, arc, large, at, image, soft)
+            total += _arc_worth(found, arc, at, image)
     return total
 
 
 @inner
-def pair_costs(small: Network, large: Network, node: int, at: int, scoring: Scoring) -> float:
+def _between(found: Matching, node: int, other: int, at: int, there: int) -> float:
+    """Return how well the arcs from one node to another are kept if they stand at these."""
+    total = 0.0
+    for arc in range(found.small.starts[node], found.small.starts[node + 1]):
+        if found.small.heads[arc] == other:
+            total += _arc_worth(found, arc, at, there)
+    return total
+
+
+@inner
+def _pair_cost(found: Matching, node: int, at: int) -> float:
     """Return what a pair costs by itself."""
-    cost = 0.0 if small.labels[node] == large.labels[at] else scoring.label_cost
-    if len(scoring.prior):
-        cost -= scoring.prior[node, at]
+    cost = 0.0 if found.small.labels[node] == found.large.labels[at] else found.scoring.label_cost
+    if len(found.scoring.prior):
+        cost -= found.scoring.prior[node, at]
     return cost
 
 
@@ -104,68 +123,70 @@ def pair_costs(small: Network, large: Network, node: int, at: int, scoring: Scor
 def _crowd(large: Network, holders: Integers, at: int, besides: int) -> int:
     """Count the arcs from a node to others that are somebody's partner."""
     count = 0
-    for arc in range(large.starts[at], large.starts[at + 1]):
-        head = large.heads[arc]
+    for head in large.heads[large.starts[at] : large.starts[at + 1]]:
         if head != besides and (holders[head] >= 0 or head == at):
             count += 1
     return count
 
 
 @compiled
-def total_worth(small: Network, large: Network, partners: Integers, scoring: Scoring) -> float:
-    """Return what is maximised, of a whole matching."""
-    holders = np.full(len(large.starts) - 1, FREE)
+def inverse(partners: Integers, n_large: int) -> Integers:
+    """Return whose partner each node of the other graph is, (n_large,), or -1."""
+    holders = np.full(n_large, FREE)
     for node in range(len(partners)):
         if partners[node] >= 0:
             holders[partners[node]] = node
+    return holders
+
+
+@compiled
+def total_worth(found: Matching) -> float:
+    """Return what is maximised, of a whole matching."""
+    large, induced = found.large, found.scoring.induced
+    holders = inverse(found.partners, len(large.starts) - 1)
     total = 0.0
-    for node in range(len(partners)):
-        at = partners[node]
+    for node, at in enumerate(found.partners):
         if at >= 0:
-            total += 0.5 * _worth(small, large, partners, node, at, FREE, scoring.other_label)
-            total -= 0.5 * scoring.induced * _crowd(large, holders, at, FREE)
-            total -= pair_costs(small, large, node, at, scoring)
+            total += 0.5 * _worth(found, node, at, FREE)
+            total -= 0.5 * induced * _crowd(large, holders, at, FREE)
+            total -= _pair_cost(found, node, at)
     return total
+
+
+@inner
+def _draw(state: np.uint64) -> tuple[np.uint64, int]:
+    """Return the next state of a linear congruential generator, and its upper 31 bits."""
+    state = state * MULTIPLIER + INCREMENT
+    return state, int(np.int64(state >> np.uint64(33)))
 
 
 @compiled
 def anneal(
-    small: Network,
-    large: Network,
-    partners: Integers,
-    scoring: Scoring,
-    steps: int,
-    temperatures: tuple[float, float],
-    state: np.uint64,
+    found: Matching, steps: int, temperatures: tuple[float, float], state: np.uint64
 ) -> tuple[Integers, float, np.uint64]:
-    """Swap partners at falling temperature; return the best matching met, its gain, the state.
+    """Swap partners at falling temperature; return the best partners met, their gain, the state.
 
-    partners: changed in place, of every node of the graph with fewer.
+    Partners are changed in place; every node of the small graph has one.
     """
+    small, large, partners, scoring = found
     n = len(partners)
-    holders = np.full(len(large.starts) - 1, FREE)
-    for node in range(n):
-        holders[partners[node]] = node
+    holders = inverse(partners, len(large.starts) - 1)
     best = partners.copy()
     value, top = 0.0, 0.0
     temperature = temperatures[0]
     cooling = (temperatures[1] / temperatures[0]) ** (1.0 / max(steps, 1))
-    soft = scoring.other_label
-    multiplier, increment = np.uint64(6364136223846793005), np.uint64(1442695040888963407)
     for _ in range(steps):
         temperature *= cooling
-        state = state * multiplier + increment
-        node = int(np.int64((state >> np.uint64(33)) % np.uint64(n)))
-        state = state * multiplier + increment
-        drawn = int(np.int64(state >> np.uint64(33)))
-        degree = small.starts[node + 1] - small.starts[node]
+        state, drawn = _draw(state)
+        node = drawn % n
+        state, drawn = _draw(state)
         to = FREE
+        degree = small.starts[node + 1] - small.starts[node]
         if degree > 0:
             image = partners[small.heads[small.starts[node] + drawn % degree]]
             width = large.starts[image + 1] - large.starts[image]
             if width > 0:
-                state = state * multiplier + increment
-                drawn = int(np.int64(state >> np.uint64(33)))
+                state, drawn = _draw(state)
                 to = large.heads[large.starts[image] + drawn % width]
         if to == FREE:
             to = drawn % len(holders)
@@ -173,24 +194,22 @@ def anneal(
         if to == given:
             continue
         other = holders[to]
-        gain = _worth(small, large, partners, node, to, other, soft)
-        gain -= _worth(small, large, partners, node, given, other, soft)
-        gain += pair_costs(small, large, node, given, scoring)
-        gain -= pair_costs(small, large, node, to, scoring)
+        gain = _worth(found, node, to, other) - _worth(found, node, given, other)
+        gain += _pair_cost(found, node, given)
+        gain -= _pair_cost(found, node, to)
         if other >= 0:
-            gain += _worth(small, large, partners, other, given, node, soft)
-            gain -= _worth(small, large, partners, other, to, node, soft)
-            gain += pair_costs(small, large, other, to, scoring)
-            gain -= pair_costs(small, large, other, given, scoring)
-            gain += _between(small, large, node, other, to, given, soft)  # it may turn around
-            gain -= _between(small, large, node, other, given, to, soft)
+            gain += _worth(found, other, given, node)
+            gain -= _worth(found, other, to, node)
+            gain += _pair_cost(found, other, to)
+            gain -= _pair_cost(found, other, given)
+            gain += _between(found, node, other, to, given)  # it may turn around
+            gain -= _between(found, node, other, given, to)
         elif scoring.induced > 0.0:
             gain += scoring.induced * _crowd(large, holders, given, FREE)
             gain -= scoring.induced * _crowd(large, holders, to, given)
         if gain < 0.0:
-            state = state * multiplier + increment
-            chance = float(state >> np.uint64(33)) / 2147483648.0
-            if chance >= np.exp(gain / temperature):
+            state, drawn = _draw(state)
+            if drawn / 2147483648.0 >= np.exp(gain / temperature):
                 continue
         partners[node] = to
         holders[to] = node
@@ -200,32 +219,13 @@ def anneal(
         value += gain
         if value > top + 1e-9:
             top = value
-            for place in range(n):
+            for place in range(n):  # compiles faster than best[:] = partners
                 best[place] = partners[place]
     return best, top, state
 
 
-@inner
-def _between(
-    small: Network, large: Network, node: int, other: int, at: int, there: int, soft: float
-) -> float:
-    """Return how well the arcs from one node to another are kept."""
-    total = 0.0
-    for arc in range(small.starts[node], small.starts[node + 1]):
-        if small.heads[arc] == other:
-            total += similarity(small, arc, large, at, there, soft)
-    return total
-
-
 @compiled
-def weigh(
-    target: Network,
-    source: Network,
-    partners: Integers,
-    scoring: Scoring,
-    sharpness: float,
-    width: int,
-) -> tuple[Integers, Array, Array]:
+def weigh(found: Matching, sharpness: float, width: int) -> tuple[Integers, Array, Array]:
     """Say where each matched node would go if the rest stayed, and how sure its partner is.
 
         1 / sum_j exp(-beta d_ij),  d_ij: how many more edges of i and j are lost if i takes j
@@ -233,49 +233,41 @@ def weigh(
     Whoever had j takes i's. j: neighbours of partners of neighbours of i. Returns candidates and
     their shares, (n, width) each, and the sureness, (n,).
     """
-    n, n_source = len(target.starts) - 1, len(source.starts) - 1
+    target, source, partners, _ = found
+    n, n_source = len(partners), len(source.starts) - 1
+    holders = inverse(partners, n_source)
     columns = np.full((n, width), -1, dtype=np.int64)
     values = np.zeros((n, width))
     sureness = np.zeros(n)
-    holders = np.full(n_source, FREE)
-    for node in range(n):
-        if partners[node] >= 0:
-            holders[partners[node]] = node
     listed = np.empty(n_source, dtype=np.int64)
     seen = np.full(n_source, -1, dtype=np.int64)
-    soft = scoring.other_label
     for node in range(n):
         partner = partners[node]
         if partner < 0:
             continue
         best = np.full(width, -np.inf)
         keep_best(best, columns[node], 0.0, partner)
-        total, n_listed = 1.0, 0
-        seen[partner] = node
-        most = max(8, MOST_WEIGHED // max(1, target.starts[node + 1] - target.starts[node]))
-        for arc in range(target.starts[node], target.starts[node + 1]):
-            if n_listed >= most:
-                break
-            image = partners[target.heads[arc]]
-            if image < 0:
+        seen[partner], n_listed = node, 0
+        around = target.heads[target.starts[node] : target.starts[node + 1]]
+        most = max(8, MOST_WEIGHED // max(1, len(around)))
+        for near in around:
+            image = partners[near]
+            if image < 0 or n_listed >= most:
                 continue
-            first, last = source.starts[image], source.starts[image + 1]
-            for back in range(first, min(last, first + MOST_ASKED)):
-                to = source.heads[back]
+            others = source.heads[source.starts[image] : source.starts[image + 1]]
+            for to in others[:MOST_ASKED]:
                 if seen[to] != node and n_listed < most:
                     seen[to] = node
                     listed[n_listed] = to
                     n_listed += 1
-        degree = source.starts[partner + 1] - source.starts[partner]
-        own = _worth(target, source, partners, node, partner, FREE, soft)
-        own -= pair_costs(target, source, node, partner, scoring)
-        for place in range(n_listed):
-            to = listed[place]
+        total, degree = 1.0, source.starts[partner + 1] - source.starts[partner]
+        own = _worth(found, node, partner, FREE) - _pair_cost(found, node, partner)
+        for to in listed[:n_listed]:
             other = holders[to]
-            gained = _worth(target, source, partners, node, to, other, soft)
+            gained = _worth(found, node, to, other)
             if other >= 0:
-                gained += _between(target, source, node, other, to, partner, soft)
-            gained -= pair_costs(target, source, node, to, scoring) + own
+                gained += _between(found, node, other, to, partner)
+            gained -= _pair_cost(found, node, to) + own
             lost = source.starts[to + 1] - source.starts[to] - degree - 2.0 * gained
             score = -max(lost, 0.0)
             total += np.exp(sharpness * score)
@@ -308,5 +300,4 @@ def shares(best: Array, columns: Integers, values: Array, sharpness: float) -> N
             values[place] = np.exp(sharpness * (best[place] - best[0]))
             total += values[place]
     if total > 0:
-        for place in range(len(best)):
-            values[place] /= total
+        values /= total

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import pairwise
 from time import perf_counter
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from ddgk.alignment.encoding import Encoded, Network
-from ddgk.alignment.options import AlignmentOptions
+from ddgk.alignment.encoding import Network
 from ddgk.alignment.propagation import affordable_rounds, feature_costs, propagate
-from ddgk.alignment.search import NO_PRIOR, Scoring, anneal, total_worth
+from ddgk.alignment.search import NO_PRIOR, Matching, Scoring, anneal, inverse, total_worth
 from ddgk.alignment.voting import complete, find_kept, match_by_votes
+from ddgk.assignment import assign
+from ddgk.errors import ParameterError
 from ddgk.hashing import scramble
 
-Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 CHUNKS = (1 << 12, 1 << 20)  # search steps between two looks at the clock, least and most
@@ -32,9 +30,61 @@ PATIENCE = 3  # restarts without improvement that end the search
 FEATURES = (1.0, 4.0, 0.0)  # weights of node features, restart by restart
 NOISE = (0.0, 0.0, 0.5, 1.0, 2.0)  # standard deviations of random costs, likewise
 PRIOR = 0.6  # what a belief of 1 is worth to the search, in edges; nothing in small graphs
-GROUPS = 4.0  # what leaving a group costs, in nats
+EDGE_LABELS = 0.5  # what an edge on an edge of another label is worth
 IMPOSSIBLE = 1e3  # the cost of a pair that labels="strict" excludes, in edges
 EVERY = 3.0  # seconds between two lines of progress
+
+
+@dataclass(frozen=True)
+class AlignmentOptions:
+    """Options of `align` that most callers leave alone.
+
+    Attributes
+    ----------
+    max_restarts : int
+        At most so many; fewer once a matching is proven best, once three in a row bring nothing,
+        or where graphs are large.
+    iterations : int
+        Rounds of belief propagation at most; fewer where a round is expensive.
+    search_steps : int
+        Proposals of the local search, per node.
+    max_dense : int
+        Nodes (geometric mean of both graphs) up to which all pairs of nodes are compared; larger
+        graphs are matched by a few candidates a node.
+    label_cost : float
+        What a pair with different node labels costs, in edges.
+    unmatched_cost : float
+        What leaving two nodes without partner costs, in edges. A pair that keeps k edges is dropped
+        where ``unmatched_cost + k < label_cost [labels differ] + [k = 0]``; from 2 on, none is.
+    connected : bool
+        Keep only the largest connected part that both graphs have in common.
+
+    Examples
+    --------
+    >>> import ddgk
+    >>> cut = ddgk.Graph(5, [(0, 1), (1, 2), (3, 4)], node_labels="CCOCN")
+    >>> whole = ddgk.Graph(4, [(0, 1), (1, 2), (2, 3)], node_labels="CCON")
+    >>> options = ddgk.AlignmentOptions(connected=True)
+    >>> sorted(ddgk.align(cut, whole, labels="strict", options=options).matching)
+    [0, 1, 2]
+    """
+
+    max_restarts: int = 8
+    iterations: int = 40
+    search_steps: int = 2000
+    max_dense: int = 6000
+    label_cost: float = 1.0
+    unmatched_cost: float = 0.5
+    connected: bool = False
+
+    def __post_init__(self) -> None:
+        meant = {bool: "True or False", int: "a whole number above 0", float: "a number from 0 on"}
+        for given in fields(self):
+            value, kind = getattr(self, given.name), type(given.default)
+            fits = isinstance(value, int | float if kind is float else kind)
+            fits = fits and isinstance(value, bool) == (kind is bool)
+            if not (fits and (kind is int) <= value < float("inf")):
+                raise ParameterError(f"{given.name} must be {meant[kind]}, not {value!r}")
 
 
 @dataclass
@@ -60,112 +110,134 @@ class Budget:
         return not self.stopped
 
 
-@dataclass(frozen=True)
-class Solution:
-    """The best matching found.
+class Solver:
+    """The search for the best matching of the graph with fewer nodes (small) into the other."""
 
-    partners: place among the source's nodes, or -1, (n_target,). proven: whether nothing can be
-    worth more. n_restarts: how many were run.
-    """
+    def __init__(
+        self,
+        target: Network,
+        source: Network,
+        labels: str,
+        options: AlignmentOptions,
+        budget: Budget,
+        seed: int,
+        n_jobs: int,
+    ) -> None:
+        self.turned = target.n_nodes > source.n_nodes
+        self.small, self.large = (source, target) if self.turned else (target, source)
+        self.options, self.budget, self.seed, self.n_jobs = options, budget, seed, n_jobs
+        induced = 0.0 if target.n_nodes == source.n_nodes else 0.5
+        self.scoring = Scoring(options.label_cost, EDGE_LABELS, induced)
+        if labels == "strict":
+            self.scoring = Scoring(IMPOSSIBLE, 0.0, induced)
+        self.n_pairs = target.n_nodes * source.n_nodes
+        self.is_dense = self.n_pairs <= options.max_dense**2
+        self.is_small = self.n_pairs <= RESTART_ENTRIES  # so that another restart is cheap
+        self.proven, self.n_restarts = False, 0  # proven: nothing can be worth more
 
-    partners: Integers
-    proven: bool
-    n_restarts: int
+    def bound(self, induced: float) -> float:
+        """Return what no matching is worth more than, up to rounding."""
+        n_arcs = min(len(self.small.heads), len(self.large.heads))
+        return n_arcs / 2 * (1.0 - induced) - 1e-9
 
+    def solve(self) -> Integers:
+        """Return the target's partners, (n_target,), or -1; Ctrl-C returns the best so far.
 
-def solve(
-    encoded: Encoded,
-    labels: str,
-    options: AlignmentOptions,
-    budget: Budget,
-    seed: int,
-    n_jobs: int = 1,
-    groups: tuple[Integers, Integers] | None = None,
-) -> Solution:
-    """Match the graph with fewer nodes into the other; Ctrl-C returns the best so far.
+        Restarts are compared by what is left of them after pairs are dropped. Since the search
+        counts edges between all partners, also those of pairs that will be dropped, every second
+        restart does not count them where sizes differ.
+        """
+        rounds = 1 + RESTART_ENTRIES // self.n_pairs
+        if self.is_dense:
+            affordable = int(affordable_rounds(self.small, self.large))
+            rounds = max(rounds, affordable // self.options.iterations)
+        rounds = min(self.options.max_restarts, rounds)
+        best, most, idle = np.full(self.small.n_nodes, -1, dtype=np.int64), -np.inf, 0
+        try:
+            for count in range(1, rounds + 1):
+                self.n_restarts = count
+                self.budget.doing = f"restart {count} of at most {rounds}"
+                partners = self._drop_pairs(self._search(*self._start()))
+                value = total_worth(Matching(self.small, self.large, partners, self.scoring))
+                self.proven = value >= self.bound(self.scoring.induced)
+                value -= self.options.unmatched_cost * (partners < 0).sum()
+                idle += 1
+                if value > most + 1e-9:
+                    best, most, idle = partners, value, 0
+                if self.proven or idle >= PATIENCE or not self.budget.go_on():
+                    break
+        except KeyboardInterrupt:
+            self.budget.stopped = True
+            if most == -np.inf:
+                best = self._drop_pairs(complete(best, self.small, self.large))
+        return inverse(best, self.large.n_nodes) if self.turned else best
 
-    Restarts are compared by what is left of them after pairs are dropped. Since the search counts
-    edges between all partners, also those of pairs that will be dropped, every second restart does
-    not count them where sizes differ.
-    """
-    small, large = encoded.target, encoded.source
-    turned = small.n_nodes > large.n_nodes
-    if turned:
-        small, large = large, small
-        groups = None if groups is None else (groups[1], groups[0])
-    scoring = node_scores(encoded, labels, options)
-    best, worth, proven, count = np.full(small.n_nodes, -1, dtype=np.int64), -np.inf, False, 0
-    rounds = min(options.max_restarts, 1 + RESTART_ENTRIES // (small.n_nodes * large.n_nodes))
-    if small.n_nodes * large.n_nodes <= options.max_dense**2:
-        affordable = int(affordable_rounds(small, large)) // options.iterations
-        rounds = min(options.max_restarts, max(rounds, affordable))
-    idle = 0
-    try:
-        for count in range(1, rounds + 1):
-            budget.doing = f"restart {count} of at most {rounds}"
-            stream = seed, count
-            first = _start(small, large, scoring, options, budget, stream, n_jobs, groups)
-            searched = scoring._replace(
-                prior=first[1], induced=0.0 if count % 2 == 0 else scoring.induced
-            )
-            partners = _search(small, large, searched, first[0], options, budget, stream)
-            partners = drop_pairs(small, large, partners, scoring, options)
-            value = total_worth(small, large, partners, scoring)
-            proven = value >= _bound(small, large, scoring) - 1e-9
-            value -= options.unmatched_cost * (partners < 0).sum()
-            idle = 0 if value > worth + 1e-9 else idle + 1
-            if value > worth + 1e-9:
-                best, worth = partners, value
-            if proven or idle >= PATIENCE or not budget.go_on():
+    def _start(self) -> tuple[Integers, NDArray[np.float32]]:
+        """Return a first matching and what its pairs are worth; the latter not of large graphs."""
+        small, large, go_on = self.small, self.large, self.budget.go_on
+        iterations, (label_cost, other_label) = self.options.iterations, self.scoring[:2]
+        if not self.is_dense:
+            found = match_by_votes(small, large, label_cost, max(1, 3 * iterations // 4), go_on)
+            return complete(found, small, large), NO_PRIOR
+        count = self.n_restarts - 1
+        weight = FEATURES[count % len(FEATURES)]
+        costs = feature_costs(small, large, min(label_cost, 20.0), weight)
+        level = NOISE[min(count, 2 + count % 3)]
+        if level:
+            generator = np.random.Generator(np.random.PCG64([self.seed, self.n_restarts]))
+            costs += np.float32(level) * generator.standard_normal(costs.shape, dtype=np.float32)
+        beliefs = propagate(small, large, costs, iterations, go_on, other_label, self.n_jobs)
+        return assign(beliefs), NO_PRIOR if self.is_small else np.float32(PRIOR) * beliefs
+
+    def _search(self, partners: Integers, prior: NDArray[np.float32]) -> Integers:
+        """Anneal in chunks of a fixed number of steps, so that the clock decides nothing else."""
+        induced = 0.0 if self.n_restarts % 2 == 0 else self.scoring.induced
+        plain = self.scoring._replace(induced=induced)
+        found = Matching(self.small, self.large, partners, plain._replace(prior=prior))
+        steps = self.options.search_steps * len(partners) * (SMALL_FACTOR if self.is_small else 1)
+        hot, cold = SMALL_TEMPERATURES if self.is_small else TEMPERATURES
+        salt = np.array([self.seed * 4096 + self.n_restarts], dtype=np.uint64)
+        state = np.uint64(scramble(salt)[0])
+        best, most = found, total_worth(found)
+        chunk = min(max(steps // 10, CHUNKS[0]), CHUNKS[1])
+        for first, last in pairwise([*range(0, steps, chunk), steps]):
+            reached = total_worth(best._replace(scoring=plain)) >= self.bound(induced)
+            if reached or not self.budget.go_on():
                 break
-    except KeyboardInterrupt:
-        budget.stopped = True
-        if worth == -np.inf:
-            best = drop_pairs(small, large, complete(best, small, large), scoring, options)
-    return Solution(_inverse(best, large.n_nodes) if turned else best, proven, count)
+            pair = hot * (cold / hot) ** (first / steps), hot * (cold / hot) ** (last / steps)
+            found = found._replace(partners=found.partners.copy())
+            before = total_worth(found)
+            better, gain, state = anneal(found, last - first, pair, state)
+            state = np.uint64(state)
+            if before + gain > most + 1e-9:
+                best, most = found._replace(partners=better), before + gain
+        return best.partners
 
+    def _drop_pairs(self, partners: Integers) -> Integers:
+        """Leave nodes without partner where that costs less, one round after the other.
 
-def node_scores(encoded: Encoded, labels: str, options: AlignmentOptions) -> Scoring:
-    """Return what matchings are worth."""
-    strict, alike = labels == "strict", encoded.target.n_nodes == encoded.source.n_nodes
-    return Scoring(
-        IMPOSSIBLE if strict else options.label_cost,
-        0.0 if strict else options.edge_label_worth,
-        0.0 if alike else 0.5,
-    )
-
-
-def _bound(small: Network, large: Network, scoring: Scoring) -> float:
-    """Return what no matching is worth more than."""
-    return min(len(small.heads), len(large.heads)) / 2 * (1.0 - scoring.induced)
-
-
-def drop_pairs(
-    small: Network, large: Network, partners: Integers, scoring: Scoring, options: AlignmentOptions
-) -> Integers:
-    """Leave nodes without partner where that costs less, one round after the other.
-
-    A pair is dropped where unmatched_cost + kept < label_cost [labels differ] + [kept = 0], kept:
-    edges that it keeps. Two nodes without edges count as keeping one.
-    """
-    partners = partners.copy()
-    n = small.n_nodes
-    tails = np.repeat(np.arange(n), np.diff(small.starts))
-    isolated = np.diff(small.starts) == 0, np.diff(large.starts) == 0
-    while True:
-        kept_arcs = find_kept(small, large, partners, strict=scoring.label_cost >= IMPOSSIBLE)
-        if options.connected:
-            partners = _largest_part(partners, tails[kept_arcs], small.heads[kept_arcs])
-            kept_arcs &= (partners[tails] >= 0) & (partners[small.heads] >= 0)
-        matched = np.flatnonzero(partners >= 0)
-        at = partners[matched]
-        kept = np.bincount(tails[kept_arcs], minlength=n)[matched]
-        kept[isolated[0][matched] & isolated[1][at]] = 1
-        differ = small.labels[matched] != large.labels[at]
-        dropped = options.unmatched_cost + kept < scoring.label_cost * differ + (kept == 0)
-        if not dropped.any():
-            return partners
-        partners[matched[dropped]] = -1
+        A pair is dropped where unmatched_cost + kept < label_cost [labels differ] + [kept = 0],
+        kept: edges that it keeps. Two nodes without edges count as keeping one.
+        """
+        partners, n = partners.copy(), self.small.n_nodes
+        tails, heads = self.small.tails, self.small.heads
+        alone = self.small.degrees == 0, self.large.degrees == 0
+        strict = self.scoring.label_cost >= IMPOSSIBLE
+        while True:
+            kept_arcs = find_kept(self.small, self.large, partners, strict=strict)
+            if self.options.connected:
+                partners = _largest_part(partners, tails[kept_arcs], heads[kept_arcs])
+                kept_arcs &= (partners[tails] >= 0) & (partners[heads] >= 0)
+            matched = np.flatnonzero(partners >= 0)
+            at = partners[matched]
+            kept = np.bincount(tails[kept_arcs], minlength=n)[matched]
+            kept[alone[0][matched] & alone[1][at]] = 1
+            differ = self.small.labels[matched] != self.large.labels[at]
+            cost = self.scoring.label_cost * differ + (kept == 0)
+            dropped = self.options.unmatched_cost + kept < cost
+            if not dropped.any():
+                return partners
+            partners[matched[dropped]] = -1
 
 
 def _largest_part(partners: Integers, tails: Integers, heads: Integers) -> Integers:
@@ -177,86 +249,3 @@ def _largest_part(partners: Integers, tails: Integers, heads: Integers) -> Integ
     parts = connected_components(joined, directed=False)[1]
     sizes = np.bincount(parts[partners >= 0], minlength=int(parts.max()) + 1)
     return np.where(parts == int(sizes.argmax()), partners, -1)
-
-
-def _start(
-    small: Network,
-    large: Network,
-    scoring: Scoring,
-    options: AlignmentOptions,
-    budget: Budget,
-    stream: tuple[int, int],
-    n_jobs: int,
-    groups: tuple[Integers, Integers] | None,
-) -> tuple[Integers, NDArray[np.float32]]:
-    """Return a first matching and what its pairs are worth; the latter not of large graphs."""
-    if small.n_nodes * large.n_nodes > options.max_dense**2:
-        steps = max(1, 3 * options.iterations // 4)
-        found = match_by_votes(small, large, scoring, options.candidates, steps, budget.go_on)
-        return complete(found, small, large), NO_PRIOR
-    from scipy.optimize import linear_sum_assignment
-
-    count = stream[1] - 1
-    weight = FEATURES[count % len(FEATURES)]
-    costs = feature_costs(small, large, min(scoring.label_cost, 20.0), weight)
-    level = NOISE[min(count, 2 + count % 3)]
-    if level:
-        generator = np.random.Generator(np.random.PCG64(list(stream)))
-        costs += np.float32(level) * generator.standard_normal(costs.shape, dtype=np.float32)
-    # A third of the restarts leaves groups out, since groups may mislead.
-    regroup = None if groups is None or count % 3 == 2 else _regrouping(*groups)
-    how = small, large, costs, options.iterations, budget.go_on, scoring.other_label
-    beliefs = propagate(*how, n_jobs, regroup)
-    partners = linear_sum_assignment(beliefs, maximize=True)[1]
-    is_small = beliefs.size <= RESTART_ENTRIES
-    return partners.astype(np.int64), NO_PRIOR if is_small else np.float32(PRIOR) * beliefs
-
-
-def _regrouping(mine: Integers, theirs: Integers) -> Callable[[Any], Any]:
-    """Return what it costs to leave the group that most of a node's group attends."""
-    here = np.eye(int(mine.max()) + 1, dtype=np.float32)[mine]
-    there = np.eye(int(theirs.max()) + 1, dtype=np.float32)[theirs]
-
-    def regroup(matching: Any) -> Any:
-        between = here.T @ matching @ there
-        between /= np.maximum(between.max(axis=1, keepdims=True), 1e-12)
-        return np.float32(GROUPS) * ((here @ (1.0 - between)) @ there.T)
-
-    return regroup
-
-
-def _search(
-    small: Network,
-    large: Network,
-    scoring: Scoring,
-    partners: Integers,
-    options: AlignmentOptions,
-    budget: Budget,
-    stream: tuple[int, int],
-) -> Integers:
-    """Anneal in chunks of a fixed number of steps, so that the clock decides nothing else."""
-    is_small = small.n_nodes * large.n_nodes <= RESTART_ENTRIES
-    steps = options.search_steps * small.n_nodes * (SMALL_FACTOR if is_small else 1)
-    hot, cold = SMALL_TEMPERATURES if is_small else TEMPERATURES
-    state = np.uint64(scramble(np.array([stream[0] * 4096 + stream[1]], dtype=np.uint64))[0])
-    plain, bound = scoring._replace(prior=NO_PRIOR), _bound(small, large, scoring)
-    best, worth = partners, total_worth(small, large, partners, scoring)
-    chunk = min(max(steps // 10, CHUNKS[0]), CHUNKS[1])
-    for first, last in pairwise([*range(0, steps, chunk), steps]):
-        if total_worth(small, large, best, plain) >= bound - 1e-9 or not budget.go_on():
-            break
-        pair = hot * (cold / hot) ** (first / steps), hot * (cold / hot) ** (last / steps)
-        partners = partners.copy()
-        before = total_worth(small, large, partners, scoring)
-        found, gain, state = anneal(small, large, partners, scoring, last - first, pair, state)
-        state = np.uint64(state)
-        if before + gain > worth + 1e-9:
-            best, worth = found, before + gain
-    return best
-
-
-def _inverse(partners: Integers, n_large: int) -> Integers:
-    turned = np.full(n_large, -1, dtype=np.int64)
-    matched = np.flatnonzero(partners >= 0)
-    turned[partners[matched]] = matched
-    return turned

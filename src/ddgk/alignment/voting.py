@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.alignment.encoding import Network
-from ddgk.alignment.search import MOST_ASKED, Scoring, keep_best, shares
-from ddgk.compiling import compiled, inner
+from ddgk.alignment.search import MOST_ASKED, keep_best, shares
+from ddgk.compiling import compiled
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+CANDIDATES = 16  # a node
 LEAST_SHARE = 1e-3  # attention below is not passed on
 EPSILON = 3.0  # how much farther than the nearest a candidate may be that is looked for
 FIRST, LAST = 0.5, 4.0  # inverse temperatures
@@ -41,12 +42,7 @@ class Rows(NamedTuple):
 
 
 def match_by_votes(
-    target: Network,
-    source: Network,
-    scoring: Scoring,
-    width: int,
-    steps: int,
-    go_on: Callable[[], bool],
+    target: Network, source: Network, label_cost: float, steps: int, go_on: Callable[[], bool]
 ) -> Integers:
     """Return partners, (n_target,), or -1 where no candidate is left."""
     weight = np.sqrt(FEATURES / target.features.shape[1])
@@ -54,21 +50,23 @@ def match_by_votes(
         network._replace(features=weight * network.features) for network in (target, source)
     )
     turned = int((source.kinds & 1).any())
-    rows = nearest(target.features, source.features, width)
+    rows = nearest(target.features, source.features)
     for beta in np.geomspace(FIRST, LAST, steps):
         if not go_on():
             break
-        balance(rows, source.n_nodes, ROUNDS)
-        before, rows = rows, vote(mine, theirs, rows, scoring.label_cost, float(beta), turned)
+        balance(rows, source.n_nodes)
+        before, rows = rows, vote(mine, theirs, rows, label_cost, float(beta), turned)
         if (before.columns[:, 0] == rows.columns[:, 0]).mean() > SETTLED:
             break
-    balance(rows, source.n_nodes, ROUNDS)
+    balance(rows, source.n_nodes)
     partners = match_rows(rows, source.n_nodes)
     best, most = partners, find_kept(target, source, partners).sum()
     for _ in range(POLISH):
         if not go_on():
             break
-        rows = vote(mine, theirs, _settled(partners, width), scoring.label_cost, 1.0, turned)
+        settled = Rows(np.full_like(rows.columns, -1), np.zeros_like(rows.values))
+        settled.columns[:, 0], settled.values[:, 0] = partners, partners >= 0
+        rows = vote(mine, theirs, settled, label_cost, 1.0, turned)
         partners = match_rows(rows, source.n_nodes)
         kept = find_kept(target, source, partners).sum()
         if kept <= most:
@@ -77,23 +75,31 @@ def match_by_votes(
     return best
 
 
-def nearest(mine: Array, theirs: Array, width: int) -> Rows:
+def nearest(mine: Array, theirs: Array) -> Rows:
     """Attend nodes of similar features; one stands for all with the same features."""
     from scipy.spatial import cKDTree
 
     distinct, owner = np.unique(mine, axis=0, return_inverse=True)
     others, first = np.unique(theirs, axis=0, return_index=True)
-    k = min(width, len(others))
+    k = min(CANDIDATES, len(others))
     tree = cKDTree(others, balanced_tree=False, compact_nodes=False)
-    distances, places = tree.query(distinct, k=k, eps=EPSILON)
-    distances, places = distances.reshape(-1, k), places.reshape(-1, k)
-    columns = np.full((len(mine), width), -1, dtype=np.int64)
-    values = np.zeros((len(mine), width))
-    columns[:, :k] = first[places][owner.reshape(-1)]
+    distances, places = tree.query(distinct, k=[*range(1, k + 1)], eps=EPSILON)
     gaps = distances**2 - distances[:, :1] ** 2
     given = np.exp(-gaps / max(float(gaps.mean()), 1e-12))
-    values[:, :k] = (given / given.sum(axis=1, keepdims=True))[owner.reshape(-1)]
-    return Rows(columns, values)
+    given /= given.sum(axis=1, keepdims=True)
+    blank = (0, 0), (0, CANDIDATES - k)
+    columns = np.pad(first[places], blank, constant_values=-1)
+    return Rows(columns[owner.reshape(-1)], np.pad(given, blank)[owner.reshape(-1)])
+
+
+def balance(rows: Rows, n_source: int) -> None:
+    """Scale columns to sum to 1, then rows, and so on, in place."""
+    used = np.maximum(rows.columns, 0)  # where there is no candidate, values are 0
+    for _ in range(ROUNDS):
+        sums = np.bincount(used.ravel(), rows.values.ravel(), n_source)
+        rows.values[:] /= np.maximum(sums, 1e-12)[used]
+        totals = np.cumsum(rows.values, axis=1)[:, -1:]
+        rows.values[:] /= np.where(totals > 0, totals, 1.0)
 
 
 def match_rows(rows: Rows, n_source: int) -> Integers:
@@ -106,7 +112,7 @@ def complete(partners: Integers, target: Network, source: Network) -> Integers:
     alone = np.flatnonzero(partners < 0)
     left = np.setdiff1d(np.arange(source.n_nodes), partners)
     order = [
-        np.lexsort((np.diff(network.starts)[nodes], network.labels[nodes]))
+        np.lexsort((network.degrees[nodes], network.labels[nodes]))
         for network, nodes in ((target, alone), (source, left))
     ]
     n = min(len(alone), len(left))
@@ -122,49 +128,12 @@ def find_kept(
 
     strict: on one of the same label.
     """
-    n = source.n_nodes
-    width = 2 + int(max(target.kinds.max(initial=0), source.kinds.max(initial=0)))
-
-    def code(tails: Integers, heads: Integers, kinds: Integers) -> Integers:
-        return (tails * n + heads) * width + (kinds if strict else kinds & 1)
-
-    tails, heads = (
-        partners[np.repeat(np.arange(target.n_nodes), np.diff(target.starts))],
-        partners[target.heads],
-    )
-    theirs = np.repeat(np.arange(n), np.diff(source.starts))
-    found = np.isin(code(tails, heads, target.kinds), code(theirs, source.heads, source.kinds))
-    return found & (tails >= 0) & (heads >= 0)
-
-
-def _settled(partners: Integers, width: int) -> Rows:
-    columns = np.full((len(partners), width), -1, dtype=np.int64)
-    values = np.zeros((len(partners), width))
-    columns[:, 0] = partners
-    values[:, 0] = partners >= 0
-    return Rows(columns, values)
-
-
-@compiled
-def count_triangles(starts: Integers, heads: Integers, ranks: Integers) -> Integers:
-    """Count the triangles at every node, (n,), each at its node of least rank (by degree)."""
-    n_nodes = len(starts) - 1
-    found = np.zeros(n_nodes, dtype=np.int64)
-    seen = np.full(n_nodes, -1, dtype=np.int64)
-    for node in range(n_nodes):
-        for arc in range(starts[node], starts[node + 1]):
-            if ranks[heads[arc]] > ranks[node]:
-                seen[heads[arc]] = node
-        for arc in range(starts[node], starts[node + 1]):
-            near = heads[arc]
-            if ranks[near] <= ranks[node]:
-                continue
-            for other in range(starts[near], starts[near + 1]):
-                far = heads[other]
-                if ranks[far] > ranks[near] and seen[far] == node:
-                    found[node] += 1
-                    found[near] += 1
-                    found[far] += 1
+    mine, theirs = (g.kinds if strict else g.kinds & 1 for g in (target, source))
+    shape = source.n_nodes, source.n_nodes, 1 + max(mine.max(initial=0), theirs.max(initial=0))
+    tails, heads = partners[target.tails], partners[target.heads]
+    found = (tails >= 0) & (heads >= 0)
+    arcs = np.ravel_multi_index((tails[found], heads[found], mine[found]), shape)
+    found[found] = np.isin(arcs, np.ravel_multi_index((source.tails, source.heads, theirs), shape))
     return found
 
 
@@ -176,25 +145,44 @@ def vote(
 
         P[i, j] ~ exp(-beta (U[i, j] - 2 V[i, j]))
 
-    turned: 1 for directed graphs, whose arcs are of the reverse kind seen from the other end.
+    Candidates: whom a node attends now, and whom its neighbours vote for. turned: 1 for directed
+    graphs, whose arcs are of the reverse kind seen from the other end.
     """
-    width = rows.columns.shape[1]
-    columns = np.full_like(rows.columns, -1)
-    values = np.zeros_like(rows.values)
-    n_source = len(source.starts) - 1
-    votes = np.zeros(n_source)
-    asked = np.zeros(n_source, dtype=np.bool_)
-    listed = np.empty(n_source, dtype=np.int64)
+    width, n_source = rows.columns.shape[1], len(source.starts) - 1
+    columns, values = np.full_like(rows.columns, -1), np.zeros_like(rows.values)
+    votes, listed = np.zeros(n_source), np.empty(n_source, dtype=np.int64)
+    asked = np.full(n_source, -1, dtype=np.int64)  # the node that was asked about last
     for node in range(len(target.starts) - 1):
-        n_listed = _poll(target, source, rows, node, votes, asked, listed, turned)
+        n_listed = 0
+        for other in rows.columns[node]:
+            if other >= 0:
+                asked[other] = node
+                listed[n_listed] = other
+                n_listed += 1
+        for arc in range(target.starts[node], target.starts[node + 1]):
+            near, kind = target.heads[arc], target.kinds[arc]
+            for place in range(width):
+                share = rows.values[near, place]
+                if share < LEAST_SHARE:
+                    continue
+                partner = rows.columns[near, place]
+                first, last = source.starts[partner], source.starts[partner + 1]
+                if last - first > MOST_ASKED:  # a hub says little of each, and costs their square
+                    continue
+                for back in range(first, last):
+                    if (source.kinds[back] ^ kind) & 1 != turned:
+                        continue
+                    other = source.heads[back]
+                    votes[other] += share if source.kinds[back] >> 1 == kind >> 1 else 0.5 * share
+                    if asked[other] != node:
+                        asked[other] = node
+                        listed[n_listed] = other
+                        n_listed += 1
         best = np.full(width, -np.inf)
-        for place in range(n_listed):
-            other = listed[place]
-            most = 2.0 * votes[other]
+        for other in listed[:n_listed]:
+            score = 2.0 * votes[other]
             votes[other] = 0.0
-            asked[other] = False
-            if most > best[width - 1]:  # costs are not negative, so others need not be priced
-                score = most
+            if score > best[width - 1]:  # costs are not negative, so others need not be priced
                 if target.labels[node] != source.labels[other]:
                     score -= 2.0 * label_cost
                 for column in range(target.features.shape[1]):
@@ -203,67 +191,6 @@ def vote(
                 keep_best(best, columns[node], score, other)
         shares(best, columns[node], values[node], beta)
     return Rows(columns, values)
-
-
-@inner
-def _poll(
-    target: Network,
-    source: Network,
-    rows: Rows,
-    node: int,
-    votes: Array,
-    asked: NDArray[np.bool_],
-    listed: Integers,
-    turned: int,
-) -> int:
-    """Collect the votes of a node's neighbours; whom it attends now is listed with none, too."""
-    n_listed = 0
-    for place in range(rows.columns.shape[1]):
-        other = rows.columns[node, place]
-        if other >= 0:
-            asked[other] = True
-            listed[n_listed] = other
-            n_listed += 1
-    for arc in range(target.starts[node], target.starts[node + 1]):
-        near, kind = target.heads[arc], target.kinds[arc]
-        for place in range(rows.columns.shape[1]):
-            share = rows.values[near, place]
-            if share < LEAST_SHARE:
-                continue
-            partner = rows.columns[near, place]
-            first, last = source.starts[partner], source.starts[partner + 1]
-            if last - first > MOST_ASKED:  # a hub says little of each, and costs their square
-                continue
-            for back in range(first, last):
-                if (source.kinds[back] ^ kind) & 1 != turned:
-                    continue
-                other = source.heads[back]
-                votes[other] += share if source.kinds[back] >> 1 == kind >> 1 else 0.5 * share
-                if not asked[other]:
-                    asked[other] = True
-                    listed[n_listed] = other
-                    n_listed += 1
-    return n_listed
-
-
-@compiled
-def balance(rows: Rows, n_source: int, rounds: int) -> None:
-    """Scale columns that are attended by more than one node's worth, then rows, in place."""
-    for _ in range(rounds):
-        sums = np.zeros(n_source)
-        for node in range(len(rows.columns)):
-            for place in range(rows.columns.shape[1]):
-                if rows.columns[node, place] >= 0:
-                    sums[rows.columns[node, place]] += rows.values[node, place]
-        for node in range(len(rows.columns)):
-            total = 0.0
-            for place in range(rows.columns.shape[1]):
-                other = rows.columns[node, place]
-                if other >= 0:
-                    rows.values[node, place] /= max(sums[other], 1e-12)
-                    total += rows.values[node, place]
-            if total > 0:
-                rows.values[node] /= total
 
 
 @compiled

@@ -125,7 +125,7 @@ def align_command(
     else:
         pair = graphs[named[0][0]], graphs[named[0][1]]
         parts = None if groups is None else inputs.read_groups(groups, *pair)
-        found = align(*pair, groups=parts, n_jobs=jobs, verbose=not quiet, **chosen)
+        found = align(*pair, n_jobs=jobs, verbose=not quiet, **chosen)
         coarse = None if parts is None else found.coarsen(*parts)
         report = _report(found, coarse)
         for path in files:

@@ -6,7 +6,7 @@ FOLDER holds edge lists, NAME.txt. The target is a renumbered copy of the source
 its edges is removed, no node is left without edge; type 2: as many random edges are added; type 3:
 edges are removed from both, independently. Plain node accuracy (not up to automorphism), edge
 correctness (EC), S3, and processor seconds in one thread. Writes every run as JSON, and a table of
-means.
+means. Runs that the .json file already holds are kept and not repeated.
 
 Peers: scipy's FAQ (`quadratic_assignment`), GRAMPA (Fan et al. 2020), IsoRank (Singh et al. 2008),
 and POT's entropic semi-relaxed Gromov-Wasserstein where POT is installed; up to --peer-nodes nodes.
@@ -27,6 +27,7 @@ from scipy.optimize import linear_sum_assignment, quadratic_assignment
 
 import ddgk
 
+KEY = ("network", "type", "noise", "seed", "method")
 Integers = NDArray[np.int64]
 Array = NDArray[np.float64]
 
@@ -186,19 +187,22 @@ def main() -> None:
     path = ddgk.Graph(3, [(0, 1), (1, 2)])
     ddgk.align(path, ddgk.Graph(3, [(0, 1)]))  # what compiles, compiles here
     rows: list[dict[str, Any]] = []
+    if arguments.out and arguments.out.exists():
+        rows = json.loads(arguments.out.read_text())
+    known = {tuple(row[name] for name in KEY) for row in rows}
     names = arguments.networks or sorted(file.stem for file in arguments.folder.glob("*.txt"))
     for network in names:
         n, edges = read_edges(arguments.folder / f"{network}.txt")
         for kind in arguments.types:
             for noise in arguments.noise:
                 for seed in range(arguments.seeds):
-                    pair = noisy_pair(n, edges, noise, kind, seed)
                     methods = ["ddgk", *(arguments.peers if n <= arguments.peer_nodes else [])]
-                    for method in methods:
-                        given = {"network": network, "type": kind, "noise": noise, "seed": seed}
-                        rows.append({**given, **measure(method, *pair)})
-                if arguments.out:
-                    arguments.out.write_text(json.dumps(rows, indent=1) + "\n")
+                    keys = [(network, kind, noise, seed, method) for method in methods]
+                    for key in (key for key in keys if key not in known):
+                        pair = noisy_pair(n, edges, noise, kind, seed)
+                        rows.append({**dict(zip(KEY, key, strict=True)), **measure(key[-1], *pair)})
+                        if arguments.out:
+                            arguments.out.write_text(json.dumps(rows, indent=1) + "\n")
     if arguments.out:
         arguments.out.with_suffix(".md").write_text(table(rows) + "\n")
     print(table(rows))

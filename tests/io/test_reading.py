@@ -52,7 +52,7 @@ def test_an_encrypted_member_is_refused(toy: dict[str, str], write_zip: Writer):
     for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(signature) + offset] |= 1
     path.write_bytes(data)
-    with pytest.raises(DatasetError, match="not a complete zip archive .*encrypted"):
+    with pytest.raises(DatasetError, match=r"not a complete zip archive .*encrypted"):
         read_tu(path)
 
 

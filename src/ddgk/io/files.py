@@ -51,7 +51,6 @@ READERS: dict[str, Reader] = {
     ".json": read_json,
     ".net": read_pajek,
     ".g6": read_graph6,
-    ".s6": read_graph6,
     ".edges": read_edges,
     ".edgelist": read_edges,
     ".ncol": read_edges,
@@ -120,7 +119,7 @@ def read(
     .gml .graphml .gexf             one graph
     .json                           networkx's node-link layout, one graph or a list
     .net                            Pajek: vertices with arcs or edges
-    .g6 .s6                         graph6 and sparse6, one graph per line
+    .g6                             graph6, one graph per line
     .edges .edgelist .ncol          ``u v`` or ``u v weight`` per line; one name is a node
     .txt .csv .tsv .parquet         an edge list, a square adjacency matrix with or without
                                     names, or a table with a column of SMILES

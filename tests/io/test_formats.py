@@ -167,8 +167,8 @@ def test_names_are_integers_only_when_all_are():
     ("text", "message"),
     [
         ("a b\nc d e f\n", "line 2: 'c,d,e,f' is not two names"),
-        ("a b\nc d 1\n", "line 2: 'c,d,1' is not two names, as in line 1"),
-        ("a b 1\nc d\n", "line 2: 'c,d' is not two names and a weight, as in line 1"),
+        ("a b\nc d 1\n", "line 2: 'c,d,1' is not two names as in other lines"),
+        ("a b 1\nc d\n", "line 2: 'c,d' is not two names and a weight as in other lines"),
         ("a b x\n", "line 1: the weight 'x' is not a finite number"),
         ("a b nan\n", "line 1: the weight 'nan' is not a finite number"),
         ("a,\n", "line 1: 'a,' is not two names"),

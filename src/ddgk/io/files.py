@@ -35,7 +35,6 @@ from ddgk.io.tables import (
     read_parquet,
     read_sdf,
     read_smiles,
-    read_tsv,
     read_txt,
 )
 from ddgk.io.tu import is_tu_folder, read_tu
@@ -56,7 +55,7 @@ READERS: dict[str, Reader] = {
     ".ncol": read_edges,
     ".txt": read_txt,
     ".csv": read_csv,
-    ".tsv": read_tsv,
+    ".tsv": read_csv,
     ".parquet": read_parquet,
     ".mtx": read_mtx,
     ".npy": read_npy,

@@ -6,7 +6,6 @@ import csv
 import difflib
 import os
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,7 +106,7 @@ def data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return where downloads are kept: DDGK_CACHE, else the system's place for caches.
+    """Return where downloads are kept: DDGK_CACHE, else ddgk in XDG_CACHE_HOME or ~/.cache.
 
     Examples
     --------
@@ -118,11 +117,6 @@ def cache_folder() -> Path:
     chosen = os.environ.get("DDGK_CACHE")
     if chosen:
         return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "")
-        return Path(base or Path.home() / "AppData" / "Local") / "ddgk"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "ddgk"
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The standard for that variable says to ignore relative paths.
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "ddgk"

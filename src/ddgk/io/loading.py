@@ -37,9 +37,9 @@ def load(name: str, *, policies: Policies | None = None, fetch: bool = True) -> 
     """Load a graph classification set by name.
 
     A name is looked for in the folder that the environment variable DDGK_DATA names, as
-    ``tu/NAME.zip`` or ``tu/NAME/``, then in the cache (DDGK_CACHE, or the system's place for
-    caches), and at last in the TU collection on the web (or the mirror at DDGK_MIRROR), from where
-    it goes to the cache. The content of sets in `DATASETS` is compared with what was published.
+    ``tu/NAME.zip`` or ``tu/NAME/``, then in the cache (DDGK_CACHE, or ~/.cache/ddgk), and at last
+    in the TU collection on the web (or the mirror at DDGK_MIRROR), from where it goes to the cache.
+    The content of sets in `DATASETS` is compared with what was published.
 
     Parameters
     ----------

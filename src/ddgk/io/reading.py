@@ -89,22 +89,7 @@ def decode(data: bytes, where: str) -> str:
 class ByteBudget:
     """Bytes that may still be read; what is really read counts, not what a header states.
 
-    Parameters
-    ----------
-    n_bytes : int
-    rule : str, optional
-        What set the limit, for the message. Default: the parameter `max_bytes`.
-
-    Examples
-    --------
-    >>> import io
-    >>> budget = ByteBudget(10)
-    >>> budget.read(io.BytesIO(b"12345678"), "a.txt")
-    b'12345678'
-    >>> budget.read(io.BytesIO(b"12345678"), "b.txt")
-    Traceback (most recent call last):
-    ...
-    ddgk.errors.DatasetError: b.txt: too large, more than is allowed in all (max_bytes=10)
+    rule: what set the limit, for the message; None: the parameter `max_bytes`.
     """
 
     def __init__(self, n_bytes: int, rule: str | None = None) -> None:

@@ -69,12 +69,6 @@ def read_csv(data: bytes, where: str, name: str, options: Options) -> list[Graph
     [Graph(n_nodes=3, n_edges=2, name='toy')]
     >>> read_csv(b",x,y\nx,0,1\ny,1,0\n", "toy.csv", "toy", Options())[0].node_names
     ('x', 'y')
-    >>> read_csv(b"name,kind\na,b\nc,d\ne,f\n", "toy.csv", "toy", Options())
-    Traceback (most recent call last):
-    ...
-    ddgk.errors.DatasetError: toy.csv: not an edge list or an adjacency matrix: 4 lines of 2 fields,
-        the first is 'name', 'kind'; add a first line source,target, or end the name of the file in
-        .edges, or use read(..., edges="name,kind")
     """
     text = decode(data, where)
     first = text.partition("\n")[0]

@@ -306,10 +306,6 @@ def read_integers(data: bytes, where: str, n_columns: int | None = None) -> NDAr
 
     >>> read_integers(b"2, 1\n1, 2\n", "toy_A.txt", 2).tolist()
     [[2, 1], [1, 2]]
-    >>> read_integers(b"2, 1\n1; 2\n", "toy_A.txt", 2)
-    Traceback (most recent call last):
-    ...
-    ddgk.errors.DatasetError: toy_A.txt, line 2: '1; 2' is not 2 whole numbers separated by commas
     """
     text, n_columns = _checked(data, where, n_columns, INTEGER, "whole number")
     return np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, n_columns)

@@ -68,15 +68,7 @@ def canonical(value: Any) -> str:
 def parse_json(
     text: str | bytes, most_text: int = MOST_TEXT, most_values: int = MOST_VALUES
 ) -> Any:
-    """Parse JSON from outside; raise ValueError for what is too long, too deep or too large.
-
-    >>> parse_json('{"a": [1, 2.5]}')
-    {'a': [1, 2.5]}
-    >>> parse_json("[" * 1000 + "]" * 1000)
-    Traceback (most recent call last):
-    ...
-    ValueError: its description is nested more than 32 deep
-    """
+    """Parse JSON from outside; raise ValueError for what is too long, too deep or too large."""
     if len(text) > most_text:
         raise ValueError(f"its description has {len(text)} characters, more than {most_text}")
     decoded = text if isinstance(text, str) else text.decode("utf-8", "surrogatepass")
@@ -134,10 +126,6 @@ def pack(
     >>> file = pack("rows", {"x": np.arange(3)}, {"a": 1}, context="tile 7")
     >>> unpack("rows", file, context="tile 7")
     ({'x': array([0, 1, 2])}, {'a': 1})
-    >>> unpack("rows", file, context="tile 8")
-    Traceback (most recent call last):
-    ...
-    ValueError: its checksum does not match: it was changed, or belongs elsewhere
     """
     from safetensors.numpy import save
 

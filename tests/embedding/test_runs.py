@@ -152,7 +152,7 @@ def test_adding_that_was_cut_off_before_the_manifest_begins_again(example, embed
 def test_graphs_may_come_from_a_generator(example, embedder, tmp_path, monkeypatch):
     monkeypatch.setattr("ddgk.embedding.targets.GRAPHS_AT_ONCE", 10)
     run = embed_into(tmp_path, embedder, (graph for graph in example.graphs))
-    assert (run.n_graphs, len(run.manifest.batches)) == (42, 5)
+    assert (run.n_graphs, len(run.manifest.indices)) == (42, 5)
     monkeypatch.setattr("ddgk.store.run.BYTES_AT_ONCE", 1)
     blocks = list(run.blocks())
     assert len(blocks) == 42

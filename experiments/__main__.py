@@ -12,7 +12,7 @@ from typing import Any
 
 from experiments import storage
 from experiments.catalogue import EXPERIMENTS, SEED, Experiment, module_of
-from experiments.data import SETS, GraphSet
+from experiments.data import SETS, GraphSet, PropertySet
 from experiments.methods import METHODS
 
 Run = Callable[[argparse.Namespace], None]
@@ -117,10 +117,12 @@ def _measure(given: argparse.Namespace, about: Experiment, set_name: str | None)
     return measured
 
 
-def _load(name: str) -> GraphSet:
+def _load(name: str) -> GraphSet | PropertySet:
     from experiments.clustering import thirty_graphs
-    from experiments.data import load
+    from experiments.data import PROPERTIES, load, load_properties
 
+    if name in PROPERTIES:
+        return load_properties(name)
     return thirty_graphs(0)[0] if name == "30-graphs" else load(name)
 
 

@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.graphs import from_smiles
 from experiments import models
 from experiments.baselines.counting import LabelHistogram
-from experiments.data import load_molecules
+from experiments.data import load_properties
 from experiments.statistics import interval, markdown
 
 Array = NDArray[np.float64]
@@ -63,9 +62,8 @@ def measure(
     """
     from sklearn.model_selection import RepeatedKFold
 
-    smiles, measured = load_molecules()
-    smiles, measured = smiles[:limit], measured[:limit]
-    graphs = [from_smiles(one) for one in smiles]
+    data = load_properties("ESOL")
+    smiles, graphs, measured = (x[:limit] for x in (data.smiles, data.graphs, data.values))
     bits = morgan_bits(smiles)
 
     def fitted(make: Callable[[], Any]) -> Callable[[Any], Array]:

@@ -23,6 +23,7 @@ LAYERS = [
     ["engine", "graphs", "kernels", "symmetry", "vectors"],
     [
         "alignment",
+        "shares",
         "sliced",
         "explanation",
         "io",

@@ -6,8 +6,13 @@ import pytest
 from rich.console import Console
 
 from ddgk import comparison as module
+from ddgk.attributes import ATTRIBUTES
 from ddgk.comparison import compare
+from ddgk.config import CHOICES
+from ddgk.divergence import loss_terms
+from ddgk.engine.local import STRUCTURE_TERMS
 from ddgk.errors import ParameterError
+from ddgk.explanation import TERMS_IN_WORDS
 from ddgk.graphs import Graph
 from light_model import DegreeCounts, rings_and_stars
 
@@ -141,17 +146,27 @@ def test_clusters_are_described_by_loss_terms_and_sources(tmp_path):
     model = ddgk.DDGK(n_sources=2, random_state=0).fit(graphs)
     found = compare(graphs, model=model, n_clusters=2)
     names = {trait.name for own in found.clusters for trait in own.divergences}
-    assert any(name.startswith("loss term ") for name in names)
+    assert any(name.startswith("mismatch with sources in ") for name in names)
     assert any(name.startswith("divergence from source ring") for name in names) or any(
         name.startswith("divergence from source star") for name in names
     )
     by_hand = model.divergences(graphs)[..., -1].mean(axis=1) / [[g.n_nodes] for g in graphs]
-    trait = next(t for t in found.clusters[0].divergences if t.name == "loss term edges")
+    trait = next(
+        t for t in found.clusters[0].divergences if t.name == "mismatch with sources in edges"
+    )
     np.testing.assert_allclose(trait.inside, by_hand[found.labels == 0, 0].mean())
     np.testing.assert_allclose(trait.outside, by_hand[found.labels == 1, 0].mean())
     found.to_files(tmp_path)
-    assert "loss term edges" in (tmp_path / "traits.csv").read_text()
-    assert "loss term" in (tmp_path / "report.txt").read_text()
+    assert "mismatch with sources in edges" in (tmp_path / "traits.csv").read_text()
+    report = " ".join((tmp_path / "report.txt").read_text().replace("│", " ").split())
+    assert "mismatch with sources in" in report
+    assert not any(term in report for term in TERMS_IN_WORDS if "_" in term)
+
+
+def test_every_loss_term_has_words():
+    names = [*STRUCTURE_TERMS, *loss_terms(ATTRIBUTES), *CHOICES["output"][1:]]
+    assert set(names) == set(TERMS_IN_WORDS)
+    assert len(set(TERMS_IN_WORDS.values())) == len(TERMS_IN_WORDS)
 
 
 def test_mixed_kinds_of_graphs_are_named(tmp_path):

@@ -6,8 +6,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from ddgk import DDGK
-from ddgk import features as under_test
+from ddgk import DDGK, features
+from ddgk import shares as under_test
 from specimens import graph_of, random_graph, shuffled
 
 GRAPHS = [random_graph(seed, labels=True) for seed in range(24)]
@@ -36,11 +36,17 @@ def plain_kernel(model, graphs):
     )
     config, pairs = fitted.config, np.triu_indices(len(graphs), 1)
     near = config.neighbourhood_weight
-    exponent = np.zeros((len(graphs), len(graphs)))
-    for weight, values in ((1 - near, columns), (near, shares), (config.size_weight, sizes)):
-        apart = np.abs(values[:, None] - values[None]).sum(-1)
-        exponent += weight * apart / np.median(apart[pairs])
-    return np.exp(-exponent)
+    views, common, size = (
+        apart / np.median(apart[pairs])
+        for apart in (
+            np.abs(values[:, None] - values[None]).sum(-1) for values in (columns, shares, sizes)
+        )
+    )
+    alike = (1 - near) * views + near * common
+    nearest = (alike + np.diag([np.inf] * len(graphs))).argmin(axis=1)
+    ratio = size[np.arange(len(graphs)), nearest].mean() / size[pairs].mean()
+    agreement = min(1, max(0, 2 - 2 * ratio))
+    return np.exp(-alike - config.size_weight * agreement * size)
 
 
 def columns_of(histograms):
@@ -76,6 +82,25 @@ def histogram(fitted, graph):
 def test_inner_products_are_the_kernel(model):
     embedded = model.transform(GRAPHS)
     np.testing.assert_allclose(embedded @ embedded.T, plain_kernel(model, GRAPHS), atol=2e-3)
+
+
+def test_size_counts_where_graphs_that_look_alike_agree_in_it():
+    size = np.array([1.0, 1.5, 3.0, 4.0])
+    sizes = np.abs(size[:, None] - size)  # mean of all pairs: 10.5 / 6
+    pairs = np.array([[0, 1, 9, 9], [1, 0, 9, 9], [9, 9, 0, 1], [9, 9, 1, 0.0]])
+    crossed = np.array([[0, 9, 1, 9], [9, 0, 9, 1], [1, 9, 0, 9], [9, 1, 9, 0.0]])
+    between = np.array([[0, 1, 9, 9], [9, 0, 1, 9], [9, 9, 0, 1], [9, 9, 1, 0.0]])
+    assert features._size_agreement(pairs, sizes) == 1  # .75 on average
+    assert features._size_agreement(crossed, sizes) == 0  # 2.25
+    assert features._size_agreement(between, sizes) == pytest.approx(2 - 2 * 1.0 / 1.75)
+    assert features._size_agreement(pairs, np.zeros((4, 4))) == 0
+
+
+def test_size_does_not_count_where_every_kind_comes_in_two_sizes():
+    makers = (nx.cycle_graph, lambda n: nx.star_graph(n - 1))
+    graphs = [graph_of(make(n)) for make in makers for n in (16, 32)]
+    scales = DDGK(n_sources=4, random_state=0).fit(graphs)._model.map.scales
+    assert scales[features.PARTS.index("size")] == 0
 
 
 def test_the_kernel_is_positive_definite(model):

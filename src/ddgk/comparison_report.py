@@ -14,6 +14,7 @@ import numpy as np
 from ddgk.errors import MissingExtraError
 from ddgk.plain import csv_bytes, visible
 from ddgk.tables import Table, text_table, write_table
+from ddgk.traits import MISMATCH
 
 if TYPE_CHECKING:
     from ddgk.comparison import Cluster, Comparison
@@ -110,7 +111,7 @@ def _cluster_table(found: Comparison) -> Any:
 def _apart(own: Cluster, n_traits: int) -> list[str]:
     """Return what sets a cluster apart, a line each."""
     said = [str(trait) for trait in own.traits[:n_traits]]
-    said += [str(trait) for trait in own.divergences if trait.name.startswith("loss term")][:1]
+    said += [str(trait) for trait in own.divergences if trait.name.startswith(MISMATCH)][:1]
     if own.classes:
         counted = sorted(own.classes.items(), key=lambda item: (-item[1], str(item[0])))[:4]
         said.append("classes " + ", ".join(f"{visible(key, 16)}: {n}" for key, n in counted))

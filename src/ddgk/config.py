@@ -127,8 +127,8 @@ class Config:
         Weight of common neighbourhoods in the kernel, in [0, 1]; node views have the rest (local
         attention).
     size_weight : float
-        Weight of the difference in size in the kernel, in [0, 1]; 0: graphs of different size are
-        compared by what their nodes look like alone (local attention).
+        Weight of the difference in size in the kernel, in [0, 1], where graphs that look alike are
+        of one size; it counts less where they are not (local attention).
     attribute_weight : float
         Weight of real attributes in the kernel, in [0, 1], where graphs have some; views and
         neighbourhoods share the rest (local attention).

@@ -13,6 +13,23 @@ from ddgk.graphs.graph import Graph, describe
 
 Array = NDArray[np.float64]
 
+# What loss terms measure, in words that reports use: how badly a source predicts this of a node.
+TERMS_IN_WORDS = {
+    "edges": "edges",
+    "non_edges": "absent edges",
+    "forward_background": "absent edges, seen from each node",
+    "reverse_background": "absent edges, seen from all other nodes",
+    "node_labels.attention": "labels of nodes",
+    "node_labels.reverse": "labels of neighbours",
+    "edge_labels.attention": "labels of a node's edges",
+    "edge_labels.reverse": "labels of edges one step away",
+    "node_attributes.attention": "attributes of nodes",
+    "node_attributes.reverse": "attributes of neighbours",
+    "edge_attributes.attention": "attributes of a node's edges",
+    "edge_attributes.reverse": "attributes of edges one step away",
+    "total": "all loss terms",
+}
+
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
@@ -22,7 +39,7 @@ class Explanation:
     ----------
     target, source : Graph
     terms : tuple of str
-        Names of the loss terms.
+        Names of the loss terms; `TERMS_IN_WORDS` says what they measure.
     checkpoints : tuple of int
     nodes : array of shape (n_terms, n_checkpoints, n_target_nodes)
         Every node's share of D'; ``nodes.sum(-1) - baseline`` is the divergence.

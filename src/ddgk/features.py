@@ -19,14 +19,20 @@ and node labels, and
 r_t is how much of an anchor its nearest other anchor has at radius t, on average. Radii at which
 all neighbourhoods differ would only add a constant to all distances; their weight is near 0.
 
-Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs.
+Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs. It counts where
+graphs that look alike agree in it: with G' the anchor nearest to G by views and neighbourhoods,
+
+    u = 2 - 2 mean_G S(G, G') / mean_{G, H} S(G, H),        at least 0 and at most 1
+
+is 1 where nearest anchors differ in size at most half as much as any two, and 0 where they differ
+as any two do.
 
 Real attributes. A(G, H) is the sliced Wasserstein distance of the standardised attributes and
 labels of a node, followed by their means over its neighbours.
 
 Each distance is divided by its median over the anchors. The kernel is
 
-    K(G, H) = exp(-((1 - w) ((1 - a) V + a N) + w A + b S)),
+    K(G, H) = exp(-((1 - w) ((1 - a) V + a N) + w A + b u S)),
     a = neighbourhood_weight, b = size_weight, w = attribute_weight (0 without real attributes)
 
 The exponent is an L1 distance, so K is positive definite: a Laplacian kernel. Columns are its
@@ -43,67 +49,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.compiling import kept
-from ddgk.engine.local import REALS, Adjacency, LocalOutcome, LocalTargets, colour
+from ddgk.engine.local import LocalOutcome
+from ddgk.engine.neighbourhoods import REALS, LocalTargets
+from ddgk.shares import AnchorShares, Shares, count_shares, node_neighbourhoods
 from ddgk.sliced import SlicedDistance
 
 Integers = NDArray[np.int64]
 Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
-Hashes = NDArray[np.uint64]
 
 PARTS = ("views", "neighbourhoods", "size", "attributes")
 N_DIRECTIONS = 32  # of node views
 N_ATTRIBUTE_DIRECTIONS = 64  # half of them look at a node alone, half at its neighbours, too
-MAX_ANCHOR_ENTRIES = 1 << 21  # of all anchors at one radius; more are sampled by their hash
 SMALLEST_EIGENVALUE = 1e-6  # relative to the largest
 # Attributes are fixed-point numbers, whose sums are exact.
 POINT_UNIT, DIRECTION_UNIT = float(1 << 16), float(1 << 15)
 LARGEST_POINT = 1 << 30  # about 16,000 standard deviations
 
 _REASSOCIATE: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}}
-
-
-@dataclass(frozen=True)
-class Shares:
-    """Which neighbourhoods of one radius some graphs have, and how many nodes have each.
-
-    Graph g has the entries starts[g]:starts[g + 1], in the order of `hashes`, and sizes[g] nodes.
-    """
-
-    starts: Integers
-    hashes: Hashes
-    counts: Integers
-    sizes: Integers
-
-    def keep(self, bits: int) -> Shares:
-        """Keep neighbourhoods whose hash begins with so many zeros: the same ones in all graphs."""
-        if bits == 0:
-            return self
-        kept = self.hashes >> np.uint64(64 - bits) == 0
-        before = np.concatenate([[0], np.cumsum(kept)])
-        return Shares(before[self.starts], self.hashes[kept], self.counts[kept], self.sizes)
-
-    @property
-    def owners(self) -> Integers:
-        """Return the graph of every entry."""
-        return np.repeat(np.arange(len(self.sizes)), np.diff(self.starts))
-
-    @property
-    def shares(self) -> Doubles:
-        """Return f(c; G) of every entry."""
-        return self.counts / self.sizes[self.owners]
-
-    @property
-    def totals(self) -> Doubles:
-        """Return the sum of the shares of every graph; 1 where all are kept."""
-        running = np.concatenate([[0], np.cumsum(self.counts)])
-        return np.diff(running[self.starts]) / np.maximum(self.sizes, 1)
 
 
 @dataclass(frozen=True)
@@ -139,33 +108,9 @@ def describe_targets(
         np.log(np.column_stack([np.maximum(n_nodes, 1), 1 + n_arcs])),
         outcome.views,
         outcome.ids,
-        tuple(_shares(ids, hashes, graph, n_nodes) for ids, hashes in bare),
+        tuple(count_shares(ids, hashes, graph, n_nodes) for ids, hashes in bare),
         attribute_points(targets),
     )
-
-
-def node_neighbourhoods(
-    targets: LocalTargets, node_labels: int | None, n_steps: int
-) -> list[tuple[Integers, Hashes]]:
-    """Return ids of the t-hop neighbourhoods of all nodes and their hashes, for t = 0 to n_steps.
-
-    By structure, direction and node labels. Edge labels, weights and real attributes would make
-    nearly every neighbourhood different; views and attributes compare those.
-    """
-    out = Adjacency(targets.out.starts, targets.out.nodes)
-    same = targets.into is targets.out
-    into = out if same else Adjacency(targets.into.starts, targets.into.nodes)
-    kept = () if node_labels is None else (targets.attributes[node_labels],)
-    levels = colour(LocalTargets(targets.starts, out, into, kept), n_steps)
-    return [(level.ids, level.hashes) for level in levels]
-
-
-def _shares(ids: Integers, hashes: Hashes, graph: Integers, n_nodes: Integers) -> Shares:
-    n_distinct = max(1, len(hashes))
-    entries, counts = np.unique(graph * n_distinct + ids, return_counts=True)
-    owner = entries // n_distinct
-    starts = np.searchsorted(owner, np.arange(len(n_nodes) + 1))
-    return Shares(starts, hashes[entries % n_distinct], counts, n_nodes)
 
 
 def attribute_points(targets: LocalTargets) -> Integers:
@@ -183,58 +128,6 @@ def attribute_points(targets: LocalTargets) -> Integers:
     sums = np.diff(running[targets.out.starts], axis=0)
     degrees = np.maximum(np.diff(targets.out.starts), 1)[:, None]
     return np.hstack([points, np.rint(sums / degrees).astype(np.int64)])
-
-
-@dataclass(frozen=True)
-class AnchorShares:
-    """Neighbourhoods of all anchors at one radius, by hash.
-
-    Neighbourhood hashes[c] occurs in the anchors owners[starts[c]:starts[c + 1]] with these shares.
-    bits: only hashes that begin with so many zeros are kept, one of 2^bits. totals: by anchor.
-    """
-
-    hashes: Hashes
-    starts: Integers
-    owners: Integers
-    shares: Doubles
-    totals: Doubles
-    bits: int
-
-    ARRAYS: ClassVar[tuple[str, ...]] = ("hashes", "starts", "owners", "shares", "totals")
-
-    @classmethod
-    def of(cls, shares: Shares) -> AnchorShares:
-        """Sort by hash; sample where there are too many."""
-        bits = max(0, (len(shares.hashes) - 1).bit_length() - MAX_ANCHOR_ENTRIES.bit_length() + 1)
-        kept = shares.keep(bits)
-        order = np.argsort(kept.hashes, kind="stable")
-        hashes, first = np.unique(kept.hashes[order], return_index=True)
-        starts = np.append(first, len(order)).astype(np.int64)
-        return cls(hashes, starts, kept.owners[order], kept.shares[order], kept.totals, bits)
-
-    def distances(self, graphs: Shares) -> Doubles:
-        """Return sum_c |f(c; G) - f(c; H)| of graphs G and anchors H, (n_graphs, n_anchors)."""
-        kept = graphs.keep(self.bits)
-        found = np.add.outer(kept.totals, self.totals)
-        if len(self.hashes):
-            place = np.minimum(np.searchsorted(self.hashes, kept.hashes), len(self.hashes) - 1)
-            place = np.where(self.hashes[place] == kept.hashes, place, -1)
-            _subtract_common(
-                kept.starts, place, kept.shares, self.starts, self.owners, self.shares, found
-            )
-        return np.maximum(found, 0.0) * float(1 << self.bits)
-
-    def check(self, n_anchors: int) -> None:
-        """Raise where the arrays do not fit each other."""
-        n_entries = len(self.owners)
-        fits = self.starts.shape == (len(self.hashes) + 1,) and self.starts[0] == 0
-        fits = fits and self.starts[-1] == n_entries and bool((np.diff(self.starts) >= 0).all())
-        fits = fits and self.shares.shape == (n_entries,) and self.totals.shape == (n_anchors,)
-        fits = fits and bool((np.diff(self.hashes.astype(np.float64)) >= 0).all())
-        fits = fits and (n_entries == 0 or 0 <= self.owners.min() <= self.owners.max() < n_anchors)
-        fits = fits and bool(np.isfinite(self.shares).all() and np.isfinite(self.totals).all())
-        if not fits or not 0 <= self.bits < 64:
-            raise ValueError("the neighbourhoods of the anchors do not fit")
 
 
 @dataclass(frozen=True)
@@ -297,6 +190,7 @@ class CompactMap:
             _absolute_differences(values, values, part)
         parts.insert(1, blank.neighbourhood_distances(anchors))
         scales = np.array([w / _median(d) for w, d in zip(weights, parts, strict=True)])
+        scales[2] *= _size_agreement(scales[0] * parts[0] + scales[1] * parts[1], parts[2])
         exponent = sum(scale * part for scale, part in zip(scales, parts, strict=True))
         fitted = replace(blank, scales=scales)
         return replace(
@@ -441,7 +335,7 @@ class CompactMap:
         )
 
 
-def _entries(shares: Shares, place: int) -> tuple[Hashes, Doubles]:
+def _entries(shares: Shares, place: int) -> tuple[NDArray[np.uint64], Doubles]:
     own = slice(shares.starts[place], shares.starts[place + 1])
     return shares.hashes[own], shares.shares[own]
 
@@ -469,6 +363,17 @@ def _radius_weights(neighbourhoods: Sequence[AnchorShares], anchors: Description
         np.fill_diagonal(distances, np.inf)
         found[radius] = np.maximum(1 - distances.min(axis=1) / 2, 0).mean()
     return found
+
+
+def _size_agreement(apart: Doubles, sizes: Doubles) -> float:
+    """Return u: whether the nearest other anchor is nearer in size than any other."""
+    pairs = sizes[np.triu_indices(len(sizes), 1)]
+    if not pairs.any():
+        return 0.0
+    others = apart.copy()
+    np.fill_diagonal(others, np.inf)
+    nearest = np.take_along_axis(sizes, others.argmin(axis=1)[:, None], axis=1)
+    return float(np.clip(2.0 - 2.0 * nearest.mean() / pairs.mean(), 0.0, 1.0))
 
 
 def _median(distances: Doubles) -> float:
@@ -501,18 +406,6 @@ def _projection(kernel: Doubles, n_features: int | None) -> Singles:
 
 
 # --- kernels -------------------------------------------------------------------------------------
-
-
-@kept()
-def _subtract_common(
-    starts: Any, places: Any, shares: Any, anchor_starts: Any, owners: Any, theirs: Any, found: Any
-) -> None:
-    """Subtract 2 sum_c min(f(c; G), f(c; H)); places: of each entry among the anchors' hashes."""
-    for g in range(len(starts) - 1):
-        for k in range(starts[g], starts[g + 1]):
-            if places[k] >= 0:
-                for other in range(anchor_starts[places[k]], anchor_starts[places[k] + 1]):
-                    found[g, owners[other]] -= 2.0 * min(shares[k], theirs[other])
 
 
 @kept(**_REASSOCIATE)

@@ -26,17 +26,19 @@ from ddgk.engine import engine_name, make_engine
 from ddgk.engine.arrays import EncoderWeights, Source
 from ddgk.engine.initialisation import uniform
 from ddgk.engine.local import (
-    LABELS,
-    REALS,
     STRUCTURE_TERMS,
-    Adjacency,
-    AttributeColumns,
     LocalOutcome,
     LocalSource,
-    LocalTargets,
     LocalTraining,
     explain_local,
     train_local,
+)
+from ddgk.engine.neighbourhoods import (
+    LABELS,
+    REALS,
+    Adjacency,
+    AttributeColumns,
+    LocalTargets,
 )
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation
@@ -45,9 +47,9 @@ from ddgk.features import (
     CompactMap,
     Description,
     describe_targets,
-    node_neighbourhoods,
 )
 from ddgk.graphs.graph import Graph, at_position
+from ddgk.shares import node_neighbourhoods
 from ddgk.store import graphs_from_tensors, graphs_to_tensors
 from ddgk.targets import Encoding
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk.explanation import TERMS_IN_WORDS
 from ddgk.graphs import Graph
 from ddgk.graphs.graph import label_key
 from ddgk.plain import visible
@@ -17,6 +18,8 @@ Array = NDArray[np.float64]
 
 MAX_LABELS = 12  # of each kind; rarer ones are not counted
 LEAST_DIFFERENCE = 0.5  # standard deviations
+COUNTED = ("nodes", "edges", "components", "independent cycles")
+MISMATCH = "mismatch with sources"  # how names of loss terms begin
 
 
 class Trait(NamedTuple):
@@ -37,7 +40,8 @@ class Trait(NamedTuple):
     difference: float
 
     def __str__(self) -> str:
-        more = "higher" if self.difference > 0 else "lower"
+        words = ("fewer", "more") if self.name in COUNTED else ("lower", "higher")
+        more = words[self.difference > 0]
         return f"{more} {self.name} ({self.inside:.3g} against {self.outside:.3g})"
 
 
@@ -64,7 +68,7 @@ def measure(graphs: Sequence[Graph]) -> tuple[list[str], Array]:
         names.append("mean edge weight")
         parts.append(np.array([[_mean_weight(graph)] for graph in graphs]))
     if any(graph.directed for graph in graphs):
-        names.append("directed")
+        names.append("share of directed edges")
         parts.append(np.array([[float(graph.directed)] for graph in graphs]))
     return names, np.concatenate(parts, axis=1)
 
@@ -72,7 +76,8 @@ def measure(graphs: Sequence[Graph]) -> tuple[list[str], Array]:
 def measure_divergences(model: Any, graphs: Sequence[Graph]) -> tuple[list[str], Array]:
     """Return loss terms and divergences from sources after training, per node, with their names.
 
-    Loss terms are means over all sources. The divergence from a source is its sum over loss terms,
+    Loss terms are means over all sources, named by what they measure: the higher, the worse the
+    sources predict it. The divergence from a source is its sum over loss terms,
     less the mean over all sources: negative where a graph is closer to this source than to others.
     A model without `divergences` has none.
     """
@@ -81,7 +86,7 @@ def measure_divergences(model: Any, graphs: Sequence[Graph]) -> tuple[list[str],
     sizes = np.array([max(graph.n_nodes, 1) for graph in graphs])
     found = np.nan_to_num(model.divergences(graphs)[..., -1]) / sizes[:, None, None]
     by_source = found.sum(axis=2)
-    names = [f"loss term {term}" for term in model.term_names_]
+    names = [f"{MISMATCH} in {TERMS_IN_WORDS[term]}" for term in model.term_names_]
     for place, source in enumerate(model.sources_):
         called = f"source {place}" if source.name is None else f"source {visible(source.name, 32)}"
         names.append(f"divergence from {called}")
@@ -96,7 +101,7 @@ def set_apart(names: Sequence[str], values: Array, inside: NDArray[np.bool_]) ->
     --------
     >>> values = np.array([[1.0], [1.0], [5.0], [5.0]])
     >>> str(set_apart(["nodes"], values, np.array([True, True, False, False]))[0])
-    'lower nodes (1 against 5)'
+    'fewer nodes (1 against 5)'
     """
     if inside.all() or not inside.any():
         return ()

@@ -48,6 +48,12 @@ def test_which_graph_must_be_clear():
         read_graph("rings:4")
 
 
+@pytest.mark.parametrize("text", ["CCO", "c1ccccc1O", "CC(=O)O"])
+def test_a_molecule_without_its_prefix_is_not_looked_for_as_a_data_set(text):
+    with pytest.raises(DatasetError, match=re.escape(f"write a molecule as smiles:{text}")):
+        read_graph(text)
+
+
 @pytest.mark.usefixtures("rings")
 def test_a_file_is_read_once(monkeypatch):
     from ddgk import io

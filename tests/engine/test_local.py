@@ -9,17 +9,8 @@ import pytest
 from ddgk.config import Config
 from ddgk.encoder import train_encoders
 from ddgk.engine import make_engine
-from ddgk.engine.local import (
-    LABELS,
-    REALS,
-    Adjacency,
-    AttributeColumns,
-    LocalSource,
-    LocalTargets,
-    LocalTraining,
-    explain_local,
-    train_local,
-)
+from ddgk.engine.local import LocalSource, LocalTraining, explain_local, train_local
+from ddgk.engine.neighbourhoods import LABELS, REALS, Adjacency, AttributeColumns, LocalTargets
 from ddgk.graphs import Graph
 from ddgk.models import LocalModel, local_targets
 from ddgk.targets import Encoding

@@ -4,8 +4,16 @@ import numpy as np
 import pytest
 
 from ddgk import Graph
+from ddgk.graphs import from_smiles
 from experiments import attention, clustering, families, neighbours
-from experiments.data import FAMILIES, GraphSet, barbell, karate_club
+from experiments.data import (
+    FAMILIES,
+    GraphSet,
+    PropertySet,
+    barbell,
+    karate_club,
+    load_properties,
+)
 
 
 def ring(n, labels):
@@ -50,6 +58,47 @@ def test_baselines_find_rings_and_stars(rings_and_stars):
     for title in ("WL-OA", "WWL"):
         assert found["rows"][title]["agreement"] > 0.7
         assert found["rows"][title]["adjusted_rand"] == pytest.approx(1.0)
+
+
+def test_a_property_differs_less_among_neighbours_that_follow_it():
+    values = np.arange(12.0)
+    apart = np.abs(values[:, None] - values)
+    over_all_pairs = np.mean([j - i for i in range(12) for j in range(i + 1, 12)])
+    found = neighbours.property_difference(apart, values, 1)
+    assert found == pytest.approx(1 / over_all_pairs)
+    ties = np.ones((12, 12)) - np.eye(12)
+    assert neighbours.property_difference(ties, values, 3) == pytest.approx(1.0)
+
+
+def test_molecules_with_a_property_have_a_table_of_their_own(rings_and_stars):
+    pytest.importorskip("rdkit", reason="reads molecules")
+    smiles = ["C" * n for n in range(2, 9)] + ["O" + "C" * n for n in range(2, 9)]
+    values = np.array([n + 10.0 * (text[0] == "O") for n, text in enumerate(smiles)])
+    chains = PropertySet("chains", [from_smiles(one) for one in smiles], smiles, values, "value")
+    only = ("WL kernel", "Morgan, Tanimoto")
+    found = neighbours.measure(chains, only=only)
+    assert (found["k"], found["n_graphs"], set(found["rows"])) == (10, 14, set(only))
+    assert all(0 < row["difference"] < 1 for row in found["rows"].values())
+    classes = neighbours.measure(rings_and_stars, only=("WL kernel",))
+    text = neighbours.table([classes, found])
+    cell = f"{found['rows']['WL kernel']['difference']:.3f}"
+    assert f"| WL kernel | {cell} / " in text
+    assert f"| WL kernel | {classes['rows']['WL kernel']['agreement']:.3f} / " in text
+    both = neighbours.table([classes, classes | {"rows": {"WL-OA": classes["rows"]["WL kernel"]}}])
+    assert [line.count("|") for line in both.splitlines() if line.startswith("| WL")] == [5, 5]
+    assert "mean" in both
+
+
+@pytest.mark.parametrize(("name", "n"), [("ESOL", 1128), ("ZINC", 2000)])
+def test_sets_with_a_property_are_the_same_every_time(name, n):
+    pytest.importorskip("rdkit", reason="reads molecules")
+    try:
+        one = load_properties(name)
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    assert len(one.graphs) == len(one.smiles) == len(one.values) == n
+    assert one.graphs[-1].n_nodes == from_smiles(one.smiles[-1]).n_nodes
+    assert load_properties(name).smiles == one.smiles
 
 
 def test_perfect_families_have_all_members_and_no_other():

@@ -124,6 +124,16 @@ def test_skipped_files_are_reported(folder: Path):
     assert str(report) == "skipped notes.md: not a format that is read"
 
 
+def test_a_readme_and_hidden_files_of_a_folder_are_not_graphs(tmp_path):
+    (tmp_path / "path.txt").write_text("a b\nb c\n")
+    (tmp_path / "README.txt").write_text("My graphs, collected in May\n")
+    (tmp_path / "._path.txt").write_bytes(b"\0\5\x16\7")
+    found = read(tmp_path)
+    assert [graph.name for graph in found.graphs] == ["path"]
+    skipped = {line.partition(":")[0] for line in found.report.skipped}
+    assert skipped == {"README.txt", "._path.txt"}
+
+
 def test_all_bad_files_are_named_at_once(folder: Path):
     (folder / "bad.gml").write_text("graph [")
     (folder / "worse.json").write_text("{")

@@ -30,6 +30,12 @@ def test_lines_of_smiles_with_names_a_header_and_comments():
     assert graphs[2].edge_labels == ("#",)
 
 
+def test_names_behind_commas_and_a_header_of_another_name():
+    text = b"canonical_smiles,name\nCCO,ethanol\nC 1,2-x\n"
+    graphs = read_smiles(text, "toy.smi", "toy", Options())
+    assert [graph.name for graph in graphs] == ["ethanol", "1,2-x"]
+
+
 def test_invalid_lines_are_named_or_skipped_and_listed():
     text = b"C\nC1CC x\nCC\n"
     with pytest.raises(DatasetError, match=r"toy.smi, line 2: 'C1CC' is not a valid SMILES") as e:

@@ -87,6 +87,61 @@ def test_a_table_of_molecules_is_not_one_graph(tmp_path):
     assert found.report.notes == (f"{path}: columns not read: y",)
 
 
+@pytest.mark.parametrize("ending", [".txt", ".csv", ".tsv"])
+@pytest.mark.parametrize(
+    ("text", "fix"),
+    [
+        ("CCO ethanol\nc1ccccc1 benzene\nC#N cyanide\n", "1"),
+        ("CCO ethanol\n", "1"),
+        ("ethanol CCO\nbenzene c1ccccc1\n", "2"),
+        ("CCO -0.77\nc1ccccc1 -3.3\nCC(=O)O 0.1\n", "1"),
+        ("CCO active\nCCO active\nCCN active\nCCN active\n", "1"),
+        ("CCO CCN\nc1ccccc1 CC(=O)O\n", "1"),
+        ("structure class\nCCO active\nCCN active\nCCO inactive\n", "structure"),
+        ("CCO\nCCN\nc1ccccc1\n", "1"),
+        ("CCO\nCCN\nc1ccccc1\nunknown\nC=C\nC\n", "1"),
+    ],
+)
+def test_smiles_that_nothing_announces_are_not_one_graph(text, fix, ending, tmp_path):
+    path = tmp_path / f"mols{ending}"
+    path.write_text(text.replace(" ", {".txt": " ", ".csv": ",", ".tsv": "\t"}[ending]))
+    with pytest.raises(DatasetError, match="looks like SMILES") as caught:
+        read(path)
+    assert message(caught.value, command_line=True).endswith(f"or use --smiles {fix}")
+
+
+@pytest.mark.parametrize("ending", [".txt", ".csv", ".tsv"])
+def test_smiles_by_number_and_by_header(ending, tmp_path):
+    pytest.importorskip("rdkit", reason="reads molecules")
+    path, mark = tmp_path / f"mols{ending}", {".txt": " ", ".csv": ",", ".tsv": "\t"}[ending]
+    lines = ["CCO ethanol", "# a comment", "C#N cyanide", "C methane"]
+    text = "\n".join(lines).replace(" ", mark)
+    path.write_text(text)
+    by_number = read(path, smiles="1").graphs
+    path.write_text(f"SMILES{mark}name\n{text}")
+    by_header = read(path).graphs
+    for graphs in (by_number, by_header):
+        assert [graph.name for graph in graphs] == ["ethanol", "cyanide", "methane"]
+        assert [graph.n_nodes for graph in graphs] == [3, 2, 1]
+    path.write_text("CCO 1.5\nCCO 2.5\n".replace(" ", mark))
+    assert [graph.name for graph in read(path, smiles="1").graphs] == ["CCO", "CCO"]
+    with pytest.raises(DatasetError, match="there is no column '3'"):
+        read(path, smiles="3")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "C N\nN O\nO C\n",  # elements
+        "CCO CCN\nCCN CCC\nCCC CCO\n",  # a network of molecules: names in both columns
+        "c1 c2\nc2 c3\nc3 c1\n",  # rings that never close
+        "NO FI\nFI IN\nIN NO\n",
+    ],
+)
+def test_names_that_could_be_smiles_are_still_names(text):
+    assert one(text, read_txt).n_edges == 3
+
+
 @pytest.mark.parametrize("reader", [read_csv, read_txt])
 def test_square_tables_are_adjacency_matrices(reader):
     matrix = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])

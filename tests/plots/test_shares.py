@@ -47,7 +47,7 @@ def test_a_term_can_be_chosen(drawn):
     figure = plots.explanation(why, term="edges")
     (nodes,) = drawn(figure, "nodes")
     np.testing.assert_array_equal(nodes.get_array(), np.arange(10) + 1)
-    said = "term edges after 60 steps: loss 55, baseline 0.5, divergence 54.5"
+    said = "mismatch in edges after 60 steps: loss 55, baseline 0.5, divergence 54.5"
     assert figure.texts[1].get_text() == said
     with pytest.raises(ParameterError, match="no term 'nodes'; there are edges, non_edges"):
         plots.explanation(why, term="nodes")

@@ -51,7 +51,9 @@ def explore(
     projection: Annotated[
         str,
         options.choice(
-            "projection", "The map; auto is umap where it is installed, else pca.", default="auto"
+            "projection",
+            "The map; auto is umap from 200 graphs on where it is installed, else pca.",
+            default="auto",
         ),
     ] = "auto",
     aligned: Annotated[

@@ -31,7 +31,7 @@ KEYS = {
     "edge_weights": ("KEY", "The key of edge weights in those files, or a table's column."),
     "edges": ("FROM,TO", "The two columns of an edge list, by name or number."),
     "arcs": ("FROM,TO", "The two columns of a directed edge list, by name or number."),
-    "smiles": ("COLUMN", "The column of SMILES in a table."),
+    "smiles": ("COLUMN", "The column of SMILES in a table, by name or number."),
 }
 HELP = {
     "directed": "Directed graphs.",
@@ -130,10 +130,23 @@ def _read(source: str, quiet: bool, how: dict[str, Any]) -> Dataset:
         return Dataset(
             [from_smiles(source.removeprefix(SMILES), policies=how.get("policies"))], None
         )
+    if not os.path.exists(source) and _is_molecule(source):
+        raise DatasetError(
+            f"{shown(source)!r} is neither a file nor a data set",
+            advice=f"write a molecule as {SMILES}{shown(source)}",
+        )
     found = read(source, **how)
     for line in [] if quiet else found.report.lines():
         typer.echo(line, err=True)
     return found
+
+
+def _is_molecule(source: str) -> bool:
+    """Tell whether text can be a molecule and is no data set's name."""
+    from ddgk.io import list_datasets
+    from ddgk.io.tables import looks_like_smiles
+
+    return looks_like_smiles(source) and all(info.name != source for info in list_datasets())
 
 
 def _pick(found: Dataset, source: str, position: int) -> Dataset:

@@ -13,14 +13,8 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import softplus
 
-from ddgk.engine.local import (
-    LABELS,
-    STRUCTURE_TERMS,
-    LocalOutcome,
-    LocalSource,
-    LocalTargets,
-    LocalTraining,
-)
+from ddgk.engine.local import STRUCTURE_TERMS, LocalOutcome, LocalSource, LocalTraining
+from ddgk.engine.neighbourhoods import LABELS, LocalTargets
 
 Tensor = torch.Tensor
 

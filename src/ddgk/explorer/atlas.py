@@ -109,7 +109,8 @@ def make_atlas(
     attributes : mapping of str to sequence, optional
         More to colour by: a value per graph, text or numbers.
     projection : {"auto", "umap", "pca"}
-        "auto" is UMAP where umap-learn is installed, else principal components.
+        "auto" is UMAP for 200 graphs or more where umap-learn is installed, else principal
+        components.
     random_state : int
         Seed of UMAP.
 

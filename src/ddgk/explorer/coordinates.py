@@ -17,6 +17,7 @@ from ddgk.vectors import principal_axes
 Array = NDArray[np.float64]
 
 METHODS = ("auto", "umap", "pca")
+MIN_UMAP = 200  # graphs of a UMAP by itself: it compiles for several seconds in every process
 N_NEIGHBORS = 5  # of a new graph, whose places it is put between
 
 
@@ -51,7 +52,7 @@ class Projection:
 
 
 def project(embedding: NDArray[Any], *, method: str = "auto", random_state: int = 0) -> Projection:
-    """Compute a map: UMAP [1]_ where umap-learn is installed, else principal components.
+    """Compute a map: UMAP [1]_ of 200 graphs or more where umap-learn is installed, else PCA.
 
     References
     ----------
@@ -71,7 +72,8 @@ def project(embedding: NDArray[Any], *, method: str = "auto", random_state: int 
     has_umap = find_spec("umap") is not None
     if method == "umap" and not has_umap:
         raise MissingExtraError("a UMAP needs umap-learn: pip install 'ddgk[explore]'")
-    enough = len(rows) >= 15 and len(np.unique(rows, axis=0)) >= 5
+    enough = len(rows) >= (15 if method == "umap" else MIN_UMAP)
+    enough = enough and len(np.unique(rows, axis=0)) >= 5
     if has_umap and enough and method != "pca":
         return Projection("UMAP", _fit(_umap(rows, random_state)))
     return Projection("PCA", _fit(_pca(rows)))

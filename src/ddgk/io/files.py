@@ -40,6 +40,8 @@ from ddgk.io.tables import (
 from ddgk.io.tu import is_tu_folder, read_tu
 
 MAX_LISTED = 20
+NO_GRAPHS = ("readme", "license", "licence")  # files of a folder that are never graphs
+UNKNOWN = "not a format that is read"
 
 Reader = Callable[[bytes, str, str, Options], list[Graph]]
 
@@ -89,8 +91,9 @@ def read(
         - a folder or zip archive in TU format, as for `read_tu`;
         - a file of a format in the table below;
         - a folder of such files, or a pattern such as ``"run-*/*.gml"``; in natural order, so that
-          graph-2 comes before graph-10. Files with other endings in a folder are skipped and
-          listed in the report; all files that cannot be read are named in one error.
+          graph-2 comes before graph-10. Files with other endings in a folder, hidden ones and a
+          README are skipped and listed in the report; all files that cannot be read are named in
+          one error.
     node_labels, edge_labels, node_attributes, edge_attributes, edge_weights : str or None
         Keys in .gml, .graphml, .gexf and .json files, as for `from_networkx`; those of edges also
         name columns of tables. In GML `label` is the name of a node, never its label.
@@ -100,7 +103,8 @@ def read(
     arcs : str, optional
         The same for a directed edge list; columns called tail and head need no such word.
     smiles : str, optional
-        The column of SMILES in a table; one that is called smiles is found without.
+        The column of SMILES in a table; one that is called smiles is found without. "1" is the
+        first one where there is no header; of two columns the other then holds the names.
     policies : Policies, optional
         How to read what can be read in more than one way.
     max_bytes : int, optional
@@ -198,13 +202,17 @@ def _read_folder(path: Path, options: Options, max_bytes: int) -> Dataset:
         files = sorted((file for file in path.iterdir() if file.is_file()), key=_natural_order)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
-    paths = [file for file in files if file.suffix.lower() in READERS]
+    about = {file.name for file in files if file.name[0] == "." or file.stem.lower() in NO_GRAPHS}
+    paths = [file for file in files if file.suffix.lower() in READERS and file.name not in about]
     if not paths:
         raise DatasetError(
             f"{path}: neither a set in TU format (DS_A.txt) nor a folder of {_endings()} files"
         )
-    others = (file.name for file in files if file.suffix.lower() not in READERS)
-    options.skipped.extend(f"{name}: not a format that is read" for name in others)
+    options.skipped.extend(
+        f"{file.name}: {'hidden, or about the data' if file.name in about else UNKNOWN}"
+        for file in files
+        if file.name in about or file.suffix.lower() not in READERS
+    )
     return _read_files(paths, path.resolve().name, options, max_bytes)
 
 

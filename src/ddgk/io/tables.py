@@ -10,6 +10,7 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, NoReturn
@@ -33,7 +34,14 @@ ENDS = (
 )
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # digits of other alphabets would join different names
 BEHIND = re.compile(r"(.*?)\{(|'.*)\}")
+# The shape of SMILES; possessive, so that hostile text cannot make the match backtrack.
+ATOM = r"(?:\[[^\[\]\s]++\]|Cl|Br|[BCNOPSFIbcnops])"
+SMILES = re.compile(rf"{ATOM}(?:{ATOM}|[-=#$:/\\.()]|%[0-9]{{2}}|[0-9])*+")
+BRACKETS = re.compile(r"\[[^\[\]]*+\]")
+RINGS = re.compile(r"%[0-9]{2}|[0-9]")
 MAX_ROWS = 20_000_000
+MAX_LOOKED_AT = 1_000  # rows in which SMILES are looked for
+MOST = 0.8
 INDEX = "__index_level_0__"  # what pandas calls the names of rows in a Parquet file
 
 Line = tuple[int, list[str]]  # the number of a line in the file, and its fields
@@ -55,8 +63,21 @@ def read_edges(data: bytes, where: str, name: str, options: Options) -> list[Gra
 
 
 def read_txt(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    """Text: an edge list as in .edges files, or a table as in .csv files, by white space."""
-    return _read_table(_split_lines(decode(data, where), where, options), where, name, options)
+    """Text: an edge list as in .edges files, or a table as in .csv files, by white space.
+
+    In a table of SMILES only lines that begin with # are comments.
+    """
+    text = decode(data, where)
+    lines = _split_lines(text, where, options)
+    if lines and (options.smiles is not None or _find(lines[0][1], "smiles") is not None):
+        rows = enumerate(text.splitlines(), start=1)
+        split = ((i, line.split(",") if "," in line else line.split()) for i, line in rows)
+        lines = [
+            (i, [field.strip() for field in fields])
+            for i, fields in split
+            if any(fields) and not fields[0].startswith("#")
+        ]
+    return _read_table(lines, where, name, options)
 
 
 def read_csv(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -111,11 +132,18 @@ def read_parquet(data: bytes, where: str, name: str, options: Options) -> list[G
 
 
 def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Graph]:  # noqa: ARG001
-    """SMILES: a molecule per line, and after a blank its name; a header and # lines are skipped."""
+    """SMILES: a molecule per line, and its name behind a blank, a tabulator or a comma.
+
+    Lines that begin with # are skipped, and so is a header, whose first word contains "smiles".
+    """
     rows: list[Molecule] = []
     for number, line in enumerate(decode(data, where).splitlines(), start=1):
-        smiles, _, label = line.strip().partition("\t" if "\t" in line else " ")
-        if smiles and not smiles.startswith("#") and (rows or smiles.casefold() != "smiles"):
+        content = line.strip()
+        mark = "\t"
+        if mark not in content:
+            mark = next((mark for mark in ",;" if mark in content.partition(" ")[0]), " ")
+        smiles, _, label = content.partition(mark)
+        if smiles and not smiles.startswith("#") and (rows or "smiles" not in smiles.casefold()):
             rows.append(_molecule(number, smiles, label.strip(), options))
     return _valid(rows, where, options)
 
@@ -183,6 +211,9 @@ def _read_table(lines: list[Line], where: str, name: str, options: Options) -> l
     header, rows = lines[0][1], [fields for _, fields in lines]
     smiles = None
     if options.smiles is not None:
+        if WHOLE.fullmatch(options.smiles):  # a table without header
+            header = [str(i + 1) for i in range(max(map(len, rows)))]
+            lines = [(0, _with_name(header, rows, options.smiles)), *lines]
         smiles = _column(header, options.smiles, where)
     elif not (options.edges or options.arcs):
         smiles = _find(header, "smiles")
@@ -193,8 +224,13 @@ def _read_table(lines: list[Line], where: str, name: str, options: Options) -> l
     if found is not None:
         names, matrix = found
         return [from_matrix(matrix, node_names=names, name=name, policies=options.policies)]
-    if ends is None and not _looks_like_edges(rows):
-        _refuse(lines, where)
+    if ends is None:
+        molecules = _smiles_columns(rows)
+        edges = _looks_like_edges(rows)
+        if molecules and not (edges and _are_names(rows, molecules)):
+            _refuse_molecules(lines, molecules[0], where)
+        if not edges:
+            _refuse(lines, where)
     return [_edge_list(lines, ends, where, name, options)]
 
 
@@ -352,6 +388,45 @@ def _looks_like_edges(rows: list[list[str]]) -> bool:
     return not any(map(all, whole)) and (repeated or not one.isdisjoint(other))
 
 
+def looks_like_smiles(text: str) -> bool:
+    """Tell whether text has the shape of a SMILES; chemistry is not checked.
+
+    >>> [looks_like_smiles(text) for text in ("c1ccccc1O", "CCO", "C1CC", "n1", "ethanol", "12")]
+    [True, True, False, False, False, False]
+    """
+    if not SMILES.fullmatch(text):
+        return False
+    bare = BRACKETS.sub("", text)
+    depth = 0
+    for mark in bare if "(" in bare or ")" in bare else "":
+        depth += (mark == "(") - (mark == ")")
+        if depth < 0:
+            return False
+    return depth == 0 and all(n % 2 == 0 for n in Counter(RINGS.findall(bare)).values())
+
+
+def _smiles_columns(rows: list[list[str]]) -> list[int]:
+    """Return the columns, below a header or not, in which most fields look like SMILES.
+
+    Names of nodes can look so too, as C, N and CO do: some must be of three letters or more.
+    """
+    below = (rows[1:] or rows)[:MAX_LOOKED_AT]
+    found = []
+    for column in range(len(below[0])):
+        alike = [row[column] for row in below if len(row) > column]
+        alike = [text for text in alike if looks_like_smiles(text)]
+        if len(alike) >= MOST * len(below) and any(len(text) > 2 for text in alike):
+            found.append(column)
+    return found
+
+
+def _are_names(rows: list[list[str]], molecules: list[int]) -> bool:
+    """Tell whether SMILES are the names of nodes: in both columns of ends, some in either."""
+    return molecules[:2] == [0, 1] and not {row[0] for row in rows}.isdisjoint(
+        row[1] for row in rows
+    )
+
+
 def _as_matrix(rows: list[list[str]]) -> tuple[list[str] | None, NDArray[np.float64]] | None:
     """Return the names and values of a square numeric table, or None if it is another.
 
@@ -402,6 +477,33 @@ def _note_rest(header: list[str], read: set[int | None], where: str, options: Op
     rest = [field for i, field in enumerate(header) if field and i not in read]
     if rest:
         options.notes.append(f"{where}: columns not read: {shown(', '.join(rest))}")
+
+
+def _with_name(header: list[str], rows: list[list[str]], smiles: str) -> list[str]:
+    """Call the other one of two columns "name", unless it holds numbers."""
+    if len(header) != 2 or smiles not in header:
+        return header
+    other = 1 - header.index(smiles)
+    if all(len(row) > other and not REAL.fullmatch(row[other]) for row in rows):
+        header[other] = "name"
+    return header
+
+
+def _refuse_molecules(lines: list[Line], column: int, where: str) -> NoReturn:
+    """Refuse a table of molecules that does not say so."""
+    header = lines[0][1]
+    fields = [row[column] for _, row in lines if len(row) > column]
+    first = next(text for text in fields if looks_like_smiles(text))
+    has_header = fields[0] != first and len(header) > column
+    raise DatasetError(
+        f"{where}: {len(lines)} lines of {len(header)} field{'s' if len(header) > 1 else ''}, "
+        f"column {column + 1} looks like SMILES ({shown(repr(first), 40)}), but nothing says "
+        "whether these are molecules or the names of nodes",
+        advice="end the name of the file in .smi for molecules, in .edges for an edge list",
+        policy="smiles",
+        choices=(shown(header[column]) if has_header else str(column + 1),),
+        call="read",
+    )
 
 
 def _refuse(lines: list[Line], where: str) -> NoReturn:

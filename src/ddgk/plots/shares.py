@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ddgk.explanation import Explanation
+from ddgk.explanation import TERMS_IN_WORDS, Explanation
 from ddgk.graphs.display import lay_out
 from ddgk.plain import visible
 from ddgk.plots.canvas import (
@@ -90,7 +90,7 @@ def _default_title(why: Explanation) -> str:
 
 
 def _amount(why: Explanation, term: str | None) -> str:
-    which = f"term {term}" if term else "all loss terms"
+    which = f"mismatch in {TERMS_IN_WORDS[term]}" if term else "all loss terms"
     if why.mirror is not None:
         which += ", this direction"
     places = range(len(why.terms)) if term is None else [why.terms.index(term)]

@@ -386,6 +386,11 @@ function intro() {
   if (served) uploadForm(panel);
 }
 
+function moreOrLess(name, isMore) {
+  const counted = ["nodes", "edges", "components", "independent cycles"].includes(name);
+  return counted ? (isMore ? "more" : "fewer") : (isMore ? "higher" : "lower");
+}
+
 function traitLines(i) {
   const found = [];
   for (const column of state.data.columns) {
@@ -397,7 +402,7 @@ function traitLines(i) {
   }
   found.sort((a, b) => Math.abs(b[0]) - Math.abs(a[0]));
   return found.slice(0, 3).filter(([far]) => Math.abs(far) >= 0.7).map(([far, column, mean]) =>
-    `${far > 0 ? "higher" : "lower"} ${column.name} (${short(column.values[i])}, ` +
+    `${moreOrLess(column.name, far > 0)} ${column.name} (${short(column.values[i])}, ` +
     `mean of all ${short(mean)})`);
 }
 

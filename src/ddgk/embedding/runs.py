@@ -173,9 +173,9 @@ def stored_settings(run: Path) -> dict[str, Any] | None:
         return None
     try:
         return unseal_json("settings", folder.read(SETTINGS))
+    except RunError:
+        raise
     except ValueError as error:
-        if isinstance(error, RunError):
-            raise
         raise RunError(
             f"{folder.address}/{SETTINGS} is damaged: {shown(str(error))}; remove it to train again"
         ) from error

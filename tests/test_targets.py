@@ -25,7 +25,7 @@ from specimens import graph_of, random_graph, shuffled
 
 
 def matrix_of(graph, target, scale=None, seed=0):
-    weights = None if scale is None else WeightScale("scale", scale)
+    weights = None if scale is None else WeightScale("scale", (scale,))
     return Encoding(target=target, weight_scale=weights, seed=seed).target_matrix(graph)
 
 
@@ -158,7 +158,7 @@ def test_entropies_are_zero_for_binary_and_the_best_loss_for_soft():
     assert soft.entropies.sum() == pytest.approx(total)
     graph = random_graph(9)
     weighted = graph.replace(edge_weights=np.random.default_rng(0).uniform(0, 1, graph.n_edges))
-    found = Encoding(weight_scale=WeightScale("scale", 1.0)).encode(weighted, quotient=False)
+    found = Encoding(weight_scale=WeightScale("scale", (1.0,))).encode(weighted, quotient=False)
     matrix = found.dense_matrix()
     with np.errstate(divide="ignore", invalid="ignore"):
         expected = [-np.nan_to_num(p * np.log(p)).sum(axis=1) for p in (matrix, 1 - matrix)]
@@ -167,7 +167,7 @@ def test_entropies_are_zero_for_binary_and_the_best_loss_for_soft():
 
 def test_edge_weights_are_scaled_and_clipped():
     graph = Graph(3, [(0, 1), (1, 2)], edge_weights=[1.0, 4.0])
-    assert Encoding.learn([graph], Config()).weight_scale == WeightScale("scale", 4.0)
+    assert Encoding.learn([graph], Config()).weight_scale == WeightScale("scale", (4.0,))
     assert Encoding.learn([graph.replace(edge_weights=None)], Config()).weight_scale is None
     ignored = Encoding.learn([graph], Config(), Policies(weights="ignore"))
     assert ignored.weight_scale is None

@@ -68,7 +68,7 @@ def make_run(rng: Random, home: Path) -> Files:
         files[name] = mutate(rng, files[name], forge, forge, change_header)
         if name == INDEX and rng.random() < 0.9:
             manifest = unseal_json("run", files[MANIFEST])
-            manifest["batches"][0]["sha256"] = hashlib.sha256(files[INDEX]).hexdigest()
+            manifest["indices"][0] = hashlib.sha256(files[INDEX]).hexdigest()
             files[MANIFEST] = seal_json("run", manifest)
     elif name == MODEL:
         files[name] = mutate(rng, files[name], forge_model)

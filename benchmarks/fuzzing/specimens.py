@@ -82,11 +82,10 @@ def edge_lists() -> list[bytes]:
 
 @cache
 def matrix_market() -> list[bytes]:
-    """Coordinates with and without values, and an array."""
+    """Coordinates with and without values."""
     return [
         b"%%MatrixMarket matrix coordinate real symmetric\n% made\n3 3 2\n2 1 0.5\n3 2 1e-3\n",
         b"%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 1\n",
-        b"%%MatrixMarket matrix array integer symmetric\n2 2\n0\n1\n0\n",
     ]
 
 

@@ -148,11 +148,10 @@ CHANGES = {
     "pickle": lambda m: m.update(dtype="object"),
     "created": lambda m: m.update(created="\x1b[31m"),
     "run": lambda m: m.update(run="1" * 16),
-    "batches": lambda m: m.update(batches=5),
-    "a batch twice": lambda m: m["batches"].append(m["batches"][0]),
-    "many tiles": lambda m: m["batches"][0].update(n_tiles=10**9),
-    "many graphs": lambda m: m["batches"][0].update(n_graphs=2**39),
-    "a path": lambda m: m["batches"][0].update(sha256="../../etc/passwd"),
+    "indices": lambda m: m.update(indices=5),
+    "no index": lambda m: m.update(indices=[]),
+    "an index twice": lambda m: m["indices"].append(m["indices"][0]),
+    "a path": lambda m: m["indices"].__setitem__(0, "../../etc/passwd"),
     "a lost field": lambda m: m.pop("identity"),
 }
 

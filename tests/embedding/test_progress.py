@@ -47,7 +47,7 @@ def test_a_terminal_gets_a_bar_after_a_while(capsys, monkeypatch):
     with progress("Working", 5, "things", True, patience=0.05) as advance:
         advance(2)
         time.sleep(0.5)
-    assert "2/5 things" in capsys.readouterr().err
+    assert "2 of 5 things" in capsys.readouterr().err
 
 
 def test_without_verbose_nothing_is_shown(capsys):

@@ -75,7 +75,7 @@ def test_the_key_of_a_run_covers_everything_that_is_fixed(finished):
     for name in ("run", "created", "versions", "identity", "engine", "dtype", "columns"):
         changed = Manifest(**fixed | {name: fixed[name] and type(fixed[name])()})
         assert changed.key != manifest.key, name
-    assert canonical(fixed | {"batches": []})
+    assert canonical(fixed | {"indices": []})
     assert Manifest(**fixed | {"model": "0"}).key == manifest.key
 
 

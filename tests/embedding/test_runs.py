@@ -152,7 +152,7 @@ def test_adding_that_was_cut_off_before_the_manifest_begins_again(example, embed
 def test_graphs_may_come_from_a_generator(example, embedder, tmp_path, monkeypatch):
     monkeypatch.setattr("ddgk.embedding.targets.GRAPHS_AT_ONCE", 10)
     run = embed_into(tmp_path, embedder, (graph for graph in example.graphs))
-    assert (run.n_graphs, len(run.manifest.batches)) == (42, 5)
+    assert (run.n_graphs, len(run.manifest.indices)) == (42, 5)
     monkeypatch.setattr("ddgk.store.run.BYTES_AT_ONCE", 1)
     blocks = list(run.blocks())
     assert len(blocks) == 42
@@ -266,7 +266,7 @@ def test_progress_counts_graphs(example, embedder, tmp_path, capsys, monkeypatch
     assert "Embedding: 40 of 40 graphs in " in capsys.readouterr().err
     monkeypatch.setenv("FORCE_COLOR", "1")  # as on a terminal
     embed_into(tmp_path / "b", embedder, example.graphs, verbose=True)
-    assert "40/40 graphs" in capsys.readouterr().err
+    assert "40 of 40 graphs" in capsys.readouterr().err
 
 
 def test_a_worker_elsewhere_opens_the_run_by_itself(example, embedder, finished, tmp_path):

@@ -27,7 +27,7 @@ def things():
         "GraKeL list": [set(ARROWS), {}, {}],
         "GraKeL tuple": (ARROWS, {}, {}),
         "GraKeL adjacency": [PATH, {}],
-        "GraKeL alone": [{0: [1], 1: [0, 2], 2: [1]}],
+        "GraKeL alone": [dict.fromkeys(ARROWS, 1)],
         "list of edges": [(0, 1), (1, 2)],
         "set of edges": {(0, 1), (1, 2)},
         "frozenset of edges": frozenset({(0, 1), (1, 2)}),

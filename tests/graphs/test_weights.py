@@ -31,7 +31,7 @@ def test_values_computed_by_hand():
 def test_the_limit_is_the_99th_percentile_and_larger_weights_are_clipped_and_counted():
     graph = star([*range(1, 200), 10**6])
     scale = learn_weight_scale([graph], Policies())
-    assert scale.limit == 198
+    assert scale.knots == (198,)
     values, n_clipped = scale.apply(graph)
     assert n_clipped == 2
     assert values.max() == 1
@@ -89,14 +89,14 @@ def test_ranks_of_many_weights_take_bounded_room():
     [
         None,
         {},
-        {"rule": "scale", "limit": "x", "knots": [], "shares": []},
-        {"rule": "scale", "limit": 0, "knots": [], "shares": []},
-        {"rule": "scale", "limit": float("nan"), "knots": [], "shares": []},
-        {"rule": "no", "limit": 1, "knots": [], "shares": []},
-        {"rule": "rank", "limit": 1, "knots": [], "shares": []},
-        {"rule": "rank", "limit": 1, "knots": [2, 1], "shares": [0.5, 1]},
-        {"rule": "rank", "limit": 1, "knots": [1, 2], "shares": [0.5, 0.7]},
-        {"rule": "rank", "limit": 1, "knots": [1], "shares": []},
+        {"rule": "scale", "knots": ["x"]},
+        {"rule": "scale", "knots": [0]},
+        {"rule": "scale", "knots": [float("nan")]},
+        {"rule": "scale", "knots": [1, 2]},
+        {"rule": "no", "knots": [1]},
+        {"rule": "rank", "knots": []},
+        {"rule": "rank", "knots": [2, 1]},
+        {"rule": "rank", "knots": [1] * (MAX_KNOTS + 1)},
     ],
 )
 def test_what_is_no_scale_is_refused(content):

@@ -97,7 +97,7 @@ def test_an_index_with_other_names_and_true_checksums(finished: Path, names, tmp
     content = pack("index", arrays | {"names": text_as_array(names)}, context=context)
     (copy / INDEX).write_bytes(content)
     manifest = unseal_json("run", (copy / "manifest.json").read_bytes())
-    manifest["batches"][0]["sha256"] = hashlib.sha256(content).hexdigest()
+    manifest["indices"][0] = hashlib.sha256(content).hexdigest()
     (copy / "manifest.json").write_bytes(seal_json("run", manifest))
     if names == "abc":
         assert open_run(copy).names == list("abc")  # text as a list of characters is that list

@@ -30,10 +30,6 @@ def test_sections_of_pajek():
     assert mixed.directed
     assert mixed.edges.tolist() == [[0, 1], [1, 2], [2, 1]]
     assert mixed.node_names == ("a", "b", "3")
-    assert pajek(nodes + "*Edgeslist\n1 2 3\n").edges.tolist() == [[0, 1], [0, 2]]
-    assert pajek(nodes + "*Arcslist\n3 1 2\n").edges.tolist() == [[2, 0], [2, 1]]
-    matrix = pajek(nodes + "*Matrix\n0 2 0\n2 0 1\n0 1 0\n")
-    assert (matrix.directed, matrix.edge_weights.tolist()) == (False, [2, 1])
     same = pajek('*Vertices 2\n1 "x"\n2 "x"\n*Edges\n1 2\n')
     assert same.node_labels == ("x", "x")
 
@@ -42,17 +38,18 @@ def test_sections_of_pajek():
     ("text", "message"),
     [
         ("", "no .Vertices"),
-        ("*Edges\n1 2\n", "line 1: .Vertices must come before"),
-        ("*Vertices many\n", "line 1: .Vertices needs the number"),
+        ("*Edges\n1 2\n", "line 2: there is no vertex 1; there are 0"),
+        ("*Vertices many\n", "line 1: one .Vertices is read per file, with their number"),
         ("*Vertices 99999999999\n", "at most 5000000 are read"),
-        ("*Vertices 4 2\n", "two-mode"),
+        ("*Vertices 4 2\n", "line 1: one .Vertices is read"),
         ('*Vertices 2\n1 "a\n', "line 2: .* is not a vertex"),
         ("*Vertices 2\n1 a\n1 b\n", "line 3: vertex 1 is listed twice"),
+        ("*Vertices 2\n*Vertices 2\n", "line 2: one .Vertices is read"),
         ("*Vertices 2\n*Edges\n1 3\n", "line 3: there is no vertex 3; there are 2"),
-        ("*Vertices 2\n*Edges\n1\n", "line 3: '1' has too few numbers"),
+        ("*Vertices 2\n*Edges\n1\n", "line 3: .* is not an edge"),
         ("*Vertices 2\n*Edges\n1 2 x\n", "line 3: 'x' is not a number"),
         ("*Vertices 2\n*Partition\n1\n", "line 3: '1' stands in no section"),
-        ("*Vertices 2\n*Matrix\n0 1 1\n", "line 3: a matrix of 2 vertices"),
+        ("*Vertices 2\n*Matrix\n0 1 1\n", "line 3: .* stands in no section"),
     ],
 )
 def test_damaged_pajek(text: str, message: str):
@@ -60,12 +57,10 @@ def test_damaged_pajek(text: str, message: str):
         pajek(text)
 
 
-@pytest.mark.parametrize("sparse", [False, True])
-def test_graph6_and_sparse6_come_back(sparse: bool):
+def test_graph6_comes_back():
     made = [networkx.petersen_graph(), networkx.path_graph(70), networkx.empty_graph(1)]
-    write = networkx.to_sparse6_bytes if sparse else networkx.to_graph6_bytes
     for header in (False, True):
-        data = b"".join(write(graph, header=header) for graph in made)
+        data = b"".join(networkx.to_graph6_bytes(graph, header=header) for graph in made)
         found = read_graph6(data, "toy.g6", "toy", Options())
         assert found == [from_networkx(graph) for graph in made]
     assert [graph.name for graph in found] == ["toy-0", "toy-1", "toy-2"]

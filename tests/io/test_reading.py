@@ -33,41 +33,17 @@ def add(path: Path, name: str, content: str = "1\n", mode: int = 0o100644) -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"),
-    [
-        ("../evil_A.txt", "points outside"),
-        ("toy/../../evil.txt", "points outside"),
-        ("/etc/evil.txt", "absolute path"),
-        ("C:evil.txt", "absolute path"),
-        ("C:/evil.txt", "absolute path"),
-        ("..\\evil.txt", "backslash"),
-        ("toy/evil\n.txt", "unprintable"),
-    ],
+    "name",
+    ["../evil_A.txt", "toy/../../evil_A.txt", "/etc/evil_A.txt", "C:/evil_A.txt", "..\\evil_A.txt"],
 )
-def test_hostile_paths_are_refused_and_nothing_is_written(
-    name: str, reason: str, toy: dict[str, str], write_zip: Writer, tmp_path: Path
-):
-    path = write_zip(toy)
-    add(path, name)
+def test_nothing_in_an_archive_reaches_the_disk(name: str, toy: dict[str, str], tmp_path: Path):
+    path = tmp_path / "toy.zip"
+    for kind, text in toy.items():
+        add(path, name.replace("_A.txt", f"_{kind}.txt"), text, mode=0o120777)
     before = files_below(tmp_path.parent)
-    with pytest.raises(DatasetError, match=f"toy.zip: refused, its member .* {reason}"):
-        read_tu(path)
+    graphs, _ = read_tu(path)
+    assert [graph.name.endswith("evil-0") for graph in graphs] == [True, False]
     assert files_below(tmp_path.parent) == before
-
-
-def test_a_symbolic_link_is_refused(toy: dict[str, str], write_zip: Writer):
-    path = write_zip(toy)
-    add(path, "toy/link", "/etc/passwd", mode=0o120777)
-    with pytest.raises(DatasetError, match="is a symbolic link"):
-        read_tu(path)
-
-
-@pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_a_member_listed_twice_is_refused(toy: dict[str, str], write_zip: Writer):
-    path = write_zip(toy)
-    add(path, "toy/toy_A.txt", "1, 2\n")
-    with pytest.raises(DatasetError, match="is listed twice"):
-        read_tu(path)
 
 
 def test_an_encrypted_member_is_refused(toy: dict[str, str], write_zip: Writer):
@@ -76,7 +52,7 @@ def test_an_encrypted_member_is_refused(toy: dict[str, str], write_zip: Writer):
     for signature, offset in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         data[data.index(signature) + offset] |= 1
     path.write_bytes(data)
-    with pytest.raises(DatasetError, match="is encrypted"):
+    with pytest.raises(DatasetError, match=r"not a complete zip archive .*encrypted"):
         read_tu(path)
 
 

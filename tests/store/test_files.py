@@ -96,3 +96,14 @@ def test_new_files_have_the_mode_of_any_other(tmp_path):
     finally:
         os.umask(before)
     assert (tmp_path / "x").stat().st_mode & 0o777 == 0o640
+
+
+def test_a_file_that_another_process_makes_meanwhile_is_not_there_yet(tmp_path, monkeypatch):
+    def look_too_early(path, **_):
+        path.write_bytes(b"made just after")
+        raise FileNotFoundError(2, "No such file", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(tmp_path), "stat", look_too_early)
+        assert not LocalFolder(tmp_path).has("x")
+    assert LocalFolder(tmp_path).has("x")

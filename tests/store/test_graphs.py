@@ -52,6 +52,7 @@ def test_labels_that_no_file_can_hold():
 def forgeries(tensors):
     edges = tensors["edges"]
     ones, n = np.ones(2, np.int64), len(edges)
+    plain = {"name": None, "directed": False}
     yield from (
         {"n_edges": np.asarray([10**15, 3])},
         {"n_edges": np.asarray([2**63 - 1, 2**63 - 1])},
@@ -64,16 +65,17 @@ def forgeries(tensors):
         {"edges": np.zeros_like(edges)[:, :1]},
         {"edges": edges - 5},
         {"edges": edges[:, 0].copy()},
-        {"names": np.zeros(3)},
-        {"names": text_as_array(["a"])},
-        {"names": text_as_array([1, 2])},
-        {"names": np.frombuffer(b"[" * 5000, np.uint8)},
-        {"node_labels": np.full(len(tensors["node_labels"]), -1)},
-        {"node_labels": np.full(len(tensors["node_labels"]), 99)},
-        {"node_labels.carried": ones[:1]},
-        {"node_labels.alphabet": text_as_array([{"tuple": 5}, 1, 2])},
-        {"node_labels.alphabet": text_as_array([{"set": [[]]}, 1, 2])},
-        {"node_labels.alphabet": text_as_array([{"bytes": "zz"}, 1, 2])},
+        {"described": np.zeros(3)},
+        {"described": text_as_array([plain])},
+        {"described": text_as_array(["a", "b"])},
+        {"described": text_as_array([plain | {"name": 1}] * 2)},
+        {"described": text_as_array([plain | {"directed": 2}] * 2)},
+        {"described": text_as_array([plain | {"missing": "mask"}] * 2)},
+        {"described": np.frombuffer(b"[" * 5000, np.uint8)},
+        *(
+            {"described": text_as_array([plain | {"node_labels": labels}] * 2)}
+            for labels in (3, [1], [{"tuple": 5}], [{"set": [[]]}] * 9, [{"bytes": "zz"}] * 9)
+        ),
         {"edge_weights": np.full(n, np.inf), "edge_weights.width": ones},
         {"edge_weights": np.ones(n, np.float32), "edge_weights.width": ones},
         {"edge_weights": np.ones(n), "edge_weights.width": 2**62 * ones},
@@ -87,6 +89,6 @@ def test_tensors_that_do_not_fit_are_refused():
     for changes in forgeries(tensors):
         with little_memory(), pytest.raises(DAMAGE):
             graphs_from_tensors(tensors | changes)
-    for name in ("nodes", "n_edges", "edges", "names", "node_labels.alphabet"):
+    for name in ("nodes", "n_edges", "edges", "described"):
         with pytest.raises(DAMAGE):
             graphs_from_tensors({key: array for key, array in tensors.items() if key != name})

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Event, Lock, Thread
 from time import perf_counter
-from typing import Any
 
 Advance = Callable[..., None]
 
-LINE_EVERY = 5.0  # seconds
+LINE_EVERY, BAR_EVERY = 5.0, 0.2  # seconds
 PATIENCE = 2.0  # seconds of a call before its progress is shown
 
 
@@ -50,17 +49,28 @@ def progress(
         yield ignore_progress
         return
     from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
 
+    work = float(total) if work is None else work
+    state = _State(what, total, unit, done, work, work_done)
     console = Console(stderr=True)
-    state = _State(what, total, unit, done, float(total) if work is None else work, work_done)
-    view = _Bar(console, state) if console.is_terminal else _Lines(console, state)
+    bar = Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=console)
+    task = bar.add_task(what, total=max(work, 1e-9))
+    every = BAR_EVERY if console.is_terminal else LINE_EVERY
     ended = Event()
 
+    def show() -> None:
+        if console.is_terminal:
+            bar.start()
+            bar.update(task, completed=state.work_done, description=state.line())
+        else:
+            tell(state.line())
+
     def watch() -> None:
-        wait = max(patience, view.every)
+        wait = max(patience, every)
         while not ended.wait(wait):
-            view.refresh()
-            wait = view.every
+            show()
+            wait = every
 
     thread = Thread(target=watch, name="ddgk-progress", daemon=True)
     thread.start()
@@ -69,8 +79,12 @@ def progress(
     finally:
         ended.set()
         thread.join()
-        if state.elapsed >= patience:
-            view.end()
+        if state.elapsed >= patience and console.is_terminal:
+            show()
+            bar.stop()
+        elif state.elapsed >= patience:
+            spent = _duration(state.elapsed)
+            tell(f"{what}: {state.done - done} of {total} {unit} in {spent}")
 
 
 class _State:
@@ -79,8 +93,7 @@ class _State:
     def __init__(
         self, what: str, total: int, unit: str, done: int, work: float, work_done: float
     ) -> None:
-        self.what, self.total, self.unit, self.work = what, total, unit, work
-        self.done, self.already = done, done
+        self.what, self.total, self.unit, self.work, self.done = what, total, unit, work, done
         self.work_done = self.work_before = work_done if work_done else float(done)
         self.began = perf_counter()
         self._guard = Lock()
@@ -113,43 +126,3 @@ def _duration(seconds: float) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
-
-
-class _Lines:
-    """A line every few seconds, and one at the end."""
-
-    def __init__(self, console: Any, state: _State) -> None:
-        self.console, self.state, self.every = console, state, LINE_EVERY
-
-    def refresh(self) -> None:
-        self._print(self.state.line())
-
-    def end(self) -> None:
-        state = self.state
-        now = f"{state.done - state.already} of {state.total} {state.unit}"
-        self._print(f"{state.what}: {now} in {_duration(state.elapsed)}")
-
-    def _print(self, text: str) -> None:
-        self.console.print(text, soft_wrap=True, highlight=False, markup=False)
-
-
-class _Bar:
-    """A bar, refreshed until the end."""
-
-    def __init__(self, console: Any, state: _State) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[text]}"))
-        self.bar = Progress(*columns, TimeElapsedColumn(), console=console)
-        self.task = self.bar.add_task(state.what, total=max(state.work, 1e-9), text="")
-        self.state, self.every = state, 0.2
-
-    def refresh(self) -> None:
-        self.bar.start()
-        about = self.state.line().partition(" after ")[2].partition(", ")[2]
-        text = f"{self.state.done}/{self.state.total} {self.state.unit} {about}"
-        self.bar.update(self.task, completed=self.state.work_done, text=text)
-
-    def end(self) -> None:
-        self.refresh()
-        self.bar.stop()

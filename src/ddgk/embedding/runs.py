@@ -7,7 +7,6 @@ import os
 import platform
 import secrets
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -21,7 +20,6 @@ from ddgk.embedding.progress import progress, tell
 from ddgk.embedding.targets import place_targets
 from ddgk.embedding.tiles import Embedder, in_threads
 from ddgk.embedding.workers import (
-    RETRIES,
     Model,
     Report,
     Workplace,
@@ -175,9 +173,9 @@ def stored_settings(run: Path) -> dict[str, Any] | None:
         return None
     try:
         return unseal_json("settings", folder.read(SETTINGS))
+    except RunError:
+        raise
     except ValueError as error:
-        if isinstance(error, RunError):
-            raise
         raise RunError(
             f"{folder.address}/{SETTINGS} is damaged: {shown(str(error))}; remove it to train again"
         ) from error
@@ -225,11 +223,9 @@ def compute(
     finished = run.finished
     before = sorted(finished)
     failures: dict[int, Report] = {}
-    attempts: Counter[int] = Counter()
 
     def finish(tile: int) -> None:
         finished.add(tile)
-        failures.pop(tile, None)
         advance(int(counts[tile]), float(costs[tile]))
 
     with progress(
@@ -241,7 +237,7 @@ def compute(
         work=float(costs.sum()),
         work_done=float(costs[before].sum()),
     ) as advance:
-        while missing := set(range(run.n_tiles)) - finished - _given_up(failures):
+        while missing := set(range(run.n_tiles)) - finished - set(failures):
             progressed = False
             order = sorted(missing, key=lambda tile: (-costs[tile], tile))
             with closing(pool(order)) as reports:  # type: ignore[type-var]
@@ -250,27 +246,15 @@ def compute(
                     if report.state in ("computed", "stored"):
                         finish(report.tile)
                     elif report.state != "busy":
-                        attempts[report.tile] += 1
-                        if attempts[report.tile] > RETRIES and report.state == "failed":
-                            report = replace(report, state="refused")
                         failures[report.tile] = report
-                        _stop_early(run, failures, report)
+                        if report.state == "halted" or len(failures) >= MOST_FAILURES:
+                            raise TileError(_failed(run, failures))
             if not progressed:  # other processes have what is left
                 time.sleep(0.3)
                 for tile in sorted(run.finished - finished):
                     finish(tile)
     if failures:
         raise TileError(_failed(run, failures))
-
-
-def _given_up(failures: dict[int, Report]) -> set[int]:
-    return {tile for tile, report in failures.items() if report.state != "failed"}
-
-
-def _stop_early(run: Run, failures: dict[int, Report], report: Report) -> None:
-    final = {tile: failures[tile] for tile in _given_up(failures)}
-    if report.state == "halted" or len(final) >= MOST_FAILURES:
-        raise TileError(_failed(run, final))
 
 
 def _failed(run: Run, failures: dict[int, Report]) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from ddgk.embedding.tiles import Embedder, plan_tiles
 from ddgk.errors import GraphError, RunError, shown
 from ddgk.graphs.graph import Graph, describe
-from ddgk.store.manifest import MANIFEST, Index, TargetBatch, index_name
+from ddgk.store.manifest import MANIFEST, Index, index_name
 from ddgk.store.run import TARGETS, Run, file_name, pack_targets
 
 GRAPHS_AT_ONCE = 8192  # planned together
@@ -61,6 +61,7 @@ class _Places:
         self.run, self.embedder, self.max_memory = run, embedder, max_memory
         self.manifest = run.manifest
         self.rows: list[int] = []
+        self.n_tiles = run.n_tiles
         digests, rows = run.index.digests, run.index.rows.tolist()
         self.known = {digest.tobytes(): row for digest, row in zip(digests, rows, strict=True)}
         # Tiles whose targets were removed; of each the graphs found so far, by row, with positions.
@@ -89,7 +90,7 @@ class _Places:
         places = sorted(place for digest, place in first_of.items() if digest not in self.known)
         tiles = plan_tiles(self.embedder, [batch[place] for place in places], self.max_memory)
         checksums = []
-        for number, tile in enumerate(tiles, self.manifest.n_tiles):
+        for number, tile in enumerate(tiles, self.n_tiles):
             members = [places[position] for position in tile.positions]
             for place in members:
                 self.known[digests[place]] = len(self.known)
@@ -105,11 +106,12 @@ class _Places:
             np.frombuffer(b"".join(checksums), np.uint8).reshape(-1, 32),
             [batch[place].name for place in digests],
         )
-        batches = self.manifest.batches
-        content = index.as_bytes(self.manifest, len(batches))
-        self.run.folder.write(index_name(len(batches)), content)
-        stored = TargetBatch(len(digests), len(tiles), hashlib.sha256(content).hexdigest())
-        self.manifest = replace(self.manifest, batches=(*batches, stored))
+        indices = self.manifest.indices
+        content = index.as_bytes(self.manifest, len(indices))
+        self.run.folder.write(index_name(len(indices)), content)
+        stored = hashlib.sha256(content).hexdigest()
+        self.manifest = replace(self.manifest, indices=(*indices, stored))
+        self.n_tiles += len(tiles)
 
     def restore(self) -> None:
         """Write targets again that were removed since they were damaged."""
@@ -127,6 +129,6 @@ class _Places:
         called = shown(describe(graph.name, place))
         return (
             f"{self.run.address} is a run of other graphs: {called} is not among its "
-            f"{self.run.manifest.n_graphs}. Name a new folder; or, to add to the run what it does "
+            f"{self.run.n_graphs}. Name a new folder; or, to add to the run what it does "
             "not have, pass add=True (--add)"
         )

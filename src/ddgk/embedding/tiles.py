@@ -122,19 +122,14 @@ def _parts(costs: Sequence[float], wanted: float) -> list[slice]:
     """Cut rows, in order, into parts of about the wanted cost, multiples of lanes if possible."""
     parts, first = [], 0
     while first < len(costs):
-        last, total = first, 0.0
-        while last < len(costs) and last - first < MOST_ROWS:
-            lanes = costs[last : last + LANES]
-            if last > first and total + sum(lanes) > wanted:
-                break
-            # Lanes that take too long together are split.
-            n_lanes = len(lanes) if sum(lanes) <= LONGEST_SECONDS else 1
-            total += sum(lanes[:n_lanes])
-            last += n_lanes
-            if n_lanes == 1:
-                break
-        parts.append(slice(first, last))
-        first = last
+        near = np.cumsum(costs[first : first + MOST_ROWS])
+        n_rows = int(np.searchsorted(near, wanted, side="right"))
+        if n_rows < LANES:  # of lanes that take too long together each is alone
+            n_rows = LANES if near[:LANES][-1] <= LONGEST_SECONDS else 1
+        elif n_rows < len(near):
+            n_rows -= n_rows % LANES
+        parts.append(slice(first, min(first + n_rows, len(costs))))
+        first += n_rows
     return parts
 
 

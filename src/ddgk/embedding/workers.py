@@ -44,8 +44,8 @@ OPENED_AT_ONCE = 2  # runs that a worker of a cluster keeps open
 class Report:
     """What became of a tile of a run.
 
-    state: "computed", "stored" (it was there), "busy" (another process has it), "failed" (another
-    attempt may succeed), "refused" (none would), or "halted" (other tiles would fail likewise).
+    state: "computed", "stored" (it was there), "busy" (another process has it), "failed", or
+    "halted" (other tiles would fail likewise).
     """
 
     tile: int
@@ -64,17 +64,23 @@ class Workplace:
 
     def attempt(self, tile: int) -> Report:
         """Compute a tile and store it, unless it is stored or another process computes it."""
-        try:
-            return Report(tile, self._attempt(tile))
-        except TileError as error:  # one of its graphs fails
-            return Report(tile, "failed", str(error))
-        except DDGKError as error:
-            return Report(tile, "refused", str(error))
-        except OSError as error:
-            state = "halted" if error.errno in HALTING else "failed"
-            return Report(tile, state, _spoken(error))
-        except Exception as error:
-            return Report(tile, "failed", f"{type(error).__name__}: {shown(str(error))}")
+        said = ""
+        for _ in range(1 + RETRIES):
+            try:
+                return Report(tile, self._attempt(tile))
+            except TileError as error:  # one of its graphs fails
+                said = str(error)
+            except DDGKError as error:  # as it would again
+                return Report(tile, "failed", str(error))
+            except OSError as error:
+                named = error.filename is not None
+                kind = str(error.filename) if named else type(error).__name__
+                said = f"{kind}: {error.strerror if named else error}"
+                if error.errno in HALTING:
+                    return Report(tile, "halted", said)
+            except Exception as error:
+                said = f"{type(error).__name__}: {shown(str(error))}"
+        return Report(tile, "failed", said)
 
     def _attempt(self, tile: int) -> str:
         if self._is_stored(tile):
@@ -106,11 +112,6 @@ def _line(tile: int, n_graphs: int, seconds: float, begun: int) -> str:
     return f"{now} tile {tile}: {n_graphs} graphs in {seconds:.2f} s on {where}{again}"
 
 
-def _spoken(error: OSError) -> str:
-    named = error.filename is not None
-    return f"{error.filename}: {error.strerror}" if named else f"{type(error).__name__}: {error}"
-
-
 def attempt_elsewhere(
     tile: int, *, address: str, token: str, kind: type[Embedder], max_memory: int
 ) -> Report:
@@ -118,7 +119,7 @@ def attempt_elsewhere(
     try:
         place = _open(address, token, kind, max_memory)
     except DDGKError as error:
-        return Report(tile, "refused", f"a worker on {socket.gethostname()}: {error}")
+        return Report(tile, "failed", f"a worker on {socket.gethostname()}: {error}")
     return place.attempt(tile)
 
 
@@ -307,7 +308,7 @@ def _report(future: Any, number: int) -> Report:
     said = f"{type(error).__name__}: {shown(str(error))}"
     if type(error).__name__ == "KilledWorker":
         said = "every worker that began it died, as they do for want of memory (KilledWorker)"
-    return Report(number, "refused", said)
+    return Report(number, "failed", said)
 
 
 def _address(client: Any) -> str:

@@ -16,8 +16,6 @@ from ddgk.graphs.matrices import is_sparse, matrix_entries
 from ddgk.graphs.policies import Policies
 from ddgk.graphs.validation import plain
 
-LISTS = (list, tuple, set, frozenset)
-
 
 def from_grakel(
     graph: Sequence[Any], *, name: str | None = None, policies: Policies | None = None
@@ -31,9 +29,8 @@ def from_grakel(
     Parameters
     ----------
     graph : sequence of 1 to 3 items
-        First the structure: a set or list of tuples (u, v) or (u, v, weight); a dict
-        from node to neighbours, from node to {neighbour: weight}, or from (u, v) to weight;
-        an adjacency matrix (numpy, scipy sparse, or a list of lists).
+        First the structure: a set or list of tuples (u, v) or (u, v, weight), a dict from (u, v)
+        to weight, or an adjacency matrix (numpy, scipy sparse, or a list of lists).
         Then a dict from node to label (or to a vector, read as attributes),
         and a dict from (u, v) to edge label.
     name : str, optional
@@ -57,8 +54,8 @@ def from_grakel(
         n_nodes, pairs, weights = matrix_entries(matrix, who)
         names = list(range(n_nodes))
     else:
-        ends, weights, alone = _rows(structure, who)
-        names, pairs = number_ends(ends, map(plain, node_labels), alone)
+        ends, weights = _rows(structure, who)
+        names, pairs = number_ends(ends, map(plain, node_labels))
     if weights is not None and all(weight == 1 for weight in weights):
         weights = None  # GraKeL writes 1 where there is an edge
     by_name = labels_by_name(node_labels, names, who) if node_labels else None
@@ -120,39 +117,23 @@ def _is_matrix(structure: Any) -> bool:
     return nested or isinstance(structure, np.ndarray) or is_sparse(structure)
 
 
-def _rows(structure: Any, who: str) -> tuple[list[Hashable], list[Any] | None, list[Hashable]]:
-    """Return the ends and weights of all edges listed, and the nodes that list their neighbours."""
-    rows: list[Any] = []
-    nodes: list[Hashable] = []
-    if isinstance(structure, dict):
-        for key, value in structure.items():
-            if isinstance(value, dict):
-                nodes.append(plain(key))
-                rows += [(key, neighbour, weight) for neighbour, weight in value.items()]
-            elif isinstance(value, LISTS):
-                nodes.append(plain(key))
-                rows += [(key, neighbour) for neighbour in value]
-            elif isinstance(key, tuple) and len(key) == 2:
-                rows.append((*key, value))
-            else:
-                raise GraphError(
-                    f"{who}: cannot read edges from {{{key!r}: {value!r}}}; "
-                    "give node: neighbours, node: {neighbour: weight}, or (u, v): weight"
-                )
-    elif isinstance(structure, LISTS):
-        rows = list(structure)
-    else:
+def _rows(structure: Any, who: str) -> tuple[list[Hashable], list[Any] | None]:
+    """Return the ends and weights of all edges listed."""
+    if not isinstance(structure, list | tuple | set | frozenset | dict):
         raise GraphError(f"{who}: cannot read edges from {describe_type(structure)}")
+    rows = list(structure)
     for row in rows:
         if not isinstance(row, tuple) or len(row) not in (2, 3):
             raise GraphError(f"{who}: an edge is a tuple (u, v) or (u, v, weight), not {row!r}")
+    ends = [plain(end) for row in rows for end in row[:2]]
+    if isinstance(structure, dict):
+        return ends, list(structure.values())
     bare = [row for row in rows if len(row) == 2]
     if 0 < len(bare) < len(rows):
         raise GraphError(
             f"{who}: edge {bare[0]!r} has no weight, but others have; give all one, or none"
         )
-    ends = [plain(end) for row in rows for end in row[:2]]
-    return ends, None if bare or not rows else [row[2] for row in rows], nodes
+    return ends, None if bare or not rows else [row[2] for row in rows]
 
 
 def _labels_by_ends(

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -311,11 +312,7 @@ class Graph:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that a copy is checked too.
-        return _rebuild, (self._arguments(),)
-
-
-def _rebuild(fields: dict[str, Any]) -> Graph:
-    return Graph(**fields)
+        return partial(Graph, **self._arguments()), ()
 
 
 # Position in the caller's list of the graph being converted. A context variable, so that every

@@ -47,7 +47,24 @@ def from_rdkit(
     require(molecule, "rdkit", "Mol", "from_rdkit", name)
     if name is None and molecule.HasProp("_Name"):
         name = molecule.GetProp("_Name") or None
-    return _graph(molecule, name, policies)
+    check_empty(molecule.GetNumAtoms(), describe(name), policies)
+    if policies.hydrogens == "add":
+        molecule = _chem().AddHs(molecule)
+    # By index: RDKit's own sequences of atoms and bonds are several times slower.
+    atoms = [molecule.GetAtomWithIdx(i) for i in range(molecule.GetNumAtoms())]
+    bonds = {}
+    for i in range(molecule.GetNumBonds()):
+        bond = molecule.GetBondWithIdx(i)
+        u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
+        bonds[min(u, v), max(u, v)] = bond.GetBondType().name
+    ends = sorted(bonds)
+    return Graph.from_checked(
+        len(atoms),
+        frozen(np.array(ends, dtype=np.int64).reshape(-1, 2)),
+        node_labels=tuple(atom.GetSymbol() + _charge(atom.GetFormalCharge()) for atom in atoms),
+        edge_labels=tuple(BONDS.get(bonds[pair], bonds[pair].lower()) for pair in ends),
+        name=name,
+    )
 
 
 def from_smiles(smiles: str, *, name: str | None = None, policies: Policies | None = None) -> Graph:
@@ -72,11 +89,9 @@ def from_smiles(smiles: str, *, name: str | None = None, policies: Policies | No
     ddgk.errors.GraphError: graph 'C1CC': 'C1CC' is not a valid SMILES (RDKit cannot parse it);
         correct it, or use Policies(invalid_smiles="skip")
     """
-    policies = chosen_policies(policies)
     text = smiles.strip()
     name = text if name is None else name
-    molecule = _parsed(text, describe(name))
-    return _graph(molecule, name, policies)
+    return from_rdkit(_parsed(text, describe(name)), name=name, policies=policies)
 
 
 def _parsed(text: str, who: str) -> Chem.Mol:
@@ -102,28 +117,6 @@ def _parsed(text: str, who: str) -> Chem.Mol:
         advice="correct it",
         policy="invalid_smiles",
         choices=("skip",),
-    )
-
-
-def _graph(molecule: Any, name: str | None, policies: Policies) -> Graph:
-    check_empty(molecule.GetNumAtoms(), describe(name), policies)
-    if policies.hydrogens == "add":
-        molecule = _chem().AddHs(molecule)
-    # By index: RDKit's own sequences of atoms and bonds are several times slower.
-    atoms = [molecule.GetAtomWithIdx(i) for i in range(molecule.GetNumAtoms())]
-    bonds = []
-    for i in range(molecule.GetNumBonds()):
-        bond = molecule.GetBondWithIdx(i)
-        u, v = bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()
-        bonds.append((u, v, bond.GetBondType()) if u < v else (v, u, bond.GetBondType()))
-    bonds.sort(key=lambda bond: bond[:2])
-    edges = np.array([bond[:2] for bond in bonds], dtype=np.int64).reshape(-1, 2)
-    return Graph.from_checked(
-        len(atoms),
-        frozen(edges),
-        node_labels=tuple(atom.GetSymbol() + _charge(atom.GetFormalCharge()) for atom in atoms),
-        edge_labels=tuple(BONDS.get(kind.name, kind.name.lower()) for _, _, kind in bonds),
-        name=name,
     )
 
 

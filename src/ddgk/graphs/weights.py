@@ -4,7 +4,7 @@ A rule is learned on the graphs of `fit` and applied to every graph later. With 
 absolute weight (negative weights are decided by a policy before), the three rules are
 
 - ``scale``: :math:`\min(1, |w| / q)`, where q is the 99th percentile of the absolute weights;
-- ``log``: :math:`\min(1, \log(1 + |w|) / q)`, where q is the 99th percentile of the logarithms;
+- ``log``: :math:`\min(1, \log(1 + |w|) / \log(1 + q))`;
 - ``rank``: the share of the learned weights that are not larger than :math:`|w|`.
 
 The percentile is an observed weight, so that a few enormous weights do not press all others
@@ -26,7 +26,6 @@ from ddgk.graphs.policies import CHOICES, Policies, chosen_policies
 
 QUANTILE = 0.99
 MAX_KNOTS = 1024
-RULES = CHOICES["weights"]
 
 
 @dataclass(frozen=True)
@@ -36,12 +35,9 @@ class WeightScale:
     Parameters
     ----------
     rule : {"scale", "log", "rank", "ignore"}
-    limit : float
-        The absolute weight that becomes 1; larger ones are clipped.
     knots : tuple of float
-        For "rank": ascending absolute weights.
-    shares : tuple of float
-        For "rank": the share of weights that are at most as large as each knot.
+        Ascending absolute weights, of which the last one becomes 1; larger weights are clipped.
+        One for "scale" and "log", quantiles of the learned weights for "rank".
 
     Examples
     --------
@@ -54,28 +50,21 @@ class WeightScale:
     >>> values, n_clipped = scale.apply(pair.replace(edge_weights=[1.0, 9.0]))
     >>> values.tolist(), n_clipped
     ([0.25, 1.0], 1)
-    >>> WeightScale.from_json(scale.as_json()) == scale
-    True
     """
 
     rule: str = "ignore"
-    limit: float = 1.0
-    knots: tuple[float, ...] = ()
-    shares: tuple[float, ...] = ()
+    knots: tuple[float, ...] = (1.0,)
 
     def __post_init__(self) -> None:
-        numbers = (self.limit, *self.knots, *self.shares)
-        real = all(isinstance(x, float) and 0 <= x < np.inf for x in numbers) and self.limit > 0
-        ascending = all(np.all(np.diff(values) > 0) for values in (self.knots, self.shares))
-        paired = len(self.knots) == len(self.shares) and (self.rule == "rank") == bool(self.knots)
-        bounded = len(self.knots) <= MAX_KNOTS and max(self.shares, default=1.0) == 1.0
-        if self.rule not in RULES or not (real and ascending and paired and bounded):
-            raise ParameterError(
-                f"not a scale of edge weights: rule {self.rule!r}, limit {self.limit!r}"
-            )
+        real = all(isinstance(x, float) and 0 < x < np.inf for x in self.knots)
+        most = MAX_KNOTS if self.rule == "rank" else 1
+        if self.rule not in CHOICES["weights"] or not (real and 0 < len(self.knots) <= most):
+            raise ParameterError(f"not a scale of edge weights: rule {self.rule!r}")
+        if (np.diff(self.knots) < 0).any():
+            raise ParameterError("not a scale of edge weights: its knots do not ascend")
 
     def apply(self, graph: Graph) -> tuple[NDArray[np.float64], int]:
-        """Return the scaled weight in [0, 1] of every edge, and how many were clipped to `limit`.
+        """Return the scaled weight in [0, 1] of every edge, and how many were clipped.
 
         Parameters
         ----------
@@ -83,30 +72,25 @@ class WeightScale:
         """
         if self.rule == "ignore":
             return np.ones(graph.n_edges), 0
-        sizes = _sizes(graph)
-        n_clipped = int((sizes > self.limit).sum())
-        within = np.minimum(sizes, self.limit)  # before dividing, which could overflow
+        sizes, limit = _sizes(graph), self.knots[-1]
+        n_clipped = int((sizes > limit).sum())
         if self.rule == "rank":
-            places = np.searchsorted(self.knots, sizes, side="right")
-            return np.asarray((0.0, *self.shares))[places], n_clipped
+            return np.searchsorted(self.knots, sizes, side="right") / len(self.knots), n_clipped
+        within = np.minimum(sizes, limit)  # before dividing, which could overflow
         if self.rule == "log":
-            return np.log1p(within) / np.log1p(self.limit), n_clipped
-        return within / self.limit, n_clipped
+            return np.log1p(within) / np.log1p(limit), n_clipped
+        return within / limit, n_clipped
 
     def as_json(self) -> dict[str, Any]:
         """Return the rule as an object of JSON; floats come back exactly."""
-        return asdict(self) | {"knots": list(self.knots), "shares": list(self.shares)}
+        return asdict(self) | {"knots": list(self.knots)}
 
     @classmethod
     def from_json(cls, content: Any) -> WeightScale:
         """Return the rule that `as_json` wrote; anything else is a ParameterError."""
         try:
-            return cls(
-                str(content["rule"]),
-                float(content["limit"]),
-                tuple(map(float, content["knots"][: MAX_KNOTS + 1])),
-                tuple(map(float, content["shares"][: MAX_KNOTS + 1])),
-            )
+            knots = tuple(map(float, content["knots"][: MAX_KNOTS + 1]))
+            return cls(str(content["rule"]), knots)
         except ParameterError:
             raise
         except (TypeError, KeyError, ValueError, OverflowError) as error:
@@ -149,13 +133,9 @@ def learn_weight_scale(graphs: Iterable[Graph], policies: Policies | None = None
     sizes = sizes[sizes > 0]
     if not len(sizes):
         return WeightScale("scale")
+    # Observed weights, not interpolated ones: exact, and the same whatever the order.
+    places = np.array([np.ceil(QUANTILE * len(sizes)) - 1], dtype=np.int64)
     if rule == "rank":
-        knots, counts = np.unique(sizes, return_counts=True)
-        shares = np.cumsum(counts) / len(sizes)
-        if len(knots) > MAX_KNOTS:
-            kept = np.unique(np.linspace(0, len(knots) - 1, MAX_KNOTS).round().astype(np.int64))
-            knots, shares = knots[kept], shares[kept]
-        return WeightScale("rank", float(knots[-1]), tuple(knots.tolist()), tuple(shares.tolist()))
-    # An observed weight, not an interpolated one: exact, and the same whatever the order.
-    limit = sizes[min(len(sizes) - 1, int(np.ceil(QUANTILE * len(sizes))) - 1)]
-    return WeightScale(rule, float(limit))
+        n_knots = min(len(sizes), MAX_KNOTS)
+        places = np.arange(1, n_knots + 1) * len(sizes) // n_knots - 1
+    return WeightScale(rule, tuple(sizes[places].tolist()))

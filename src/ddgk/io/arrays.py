@@ -1,4 +1,8 @@
-"""Read adjacency matrices: Matrix Market (.mtx), numpy (.npy) and numpy or scipy (.npz)."""
+"""Read adjacency matrices: Matrix Market (.mtx), numpy (.npy) and numpy or scipy (.npz).
+
+scipy.io.mmread and scipy.sparse.load_npz are not used: damaged files can crash them, and the
+process with them.
+"""
 
 from __future__ import annotations
 
@@ -13,44 +17,77 @@ from ddgk.errors import DatasetError, shown
 from ddgk.graphs import Graph, from_matrix
 from ddgk.io.reading import MAX_PARSED_BYTES, Options, check_n_nodes, read_archive
 
-# Sparse matrices as scipy.sparse.save_npz writes them.
-SPARSE_ARRAYS = {
-    "csr": ("data", "indices", "indptr"),
-    "csc": ("data", "indices", "indptr"),
-    "coo": ("data", "row", "col"),
-}
-MIXED = {"format", "data", "_is_array"}  # of the arrays in such a file, those that are not whole
-# Words of the first line of a Matrix Market file that can be an adjacency matrix, by place.
+# The first line of a Matrix Market file that can be an adjacency matrix, by words.
 MATRIX_MARKET = (
-    ("coordinate", "array"),
+    ("%%matrixmarket",),
+    ("matrix",),
+    ("coordinate",),
     ("real", "double", "integer", "unsigned-integer", "pattern"),
     ("general", "symmetric"),
 )
 
 
 def read_mtx(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    r"""Matrix Market: one square matrix.
+    r"""Matrix Market: one square matrix in coordinates.
 
     >>> text = b"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
     >>> read_mtx(text, "toy.mtx", "toy", Options())
     [Graph(n_nodes=3, n_edges=2, name='toy')]
     """
-    return [_graph(_parse_mtx(data, where), where, name, options)]
+    from scipy import sparse
+
+    banner, _, body = data.partition(b"\n")
+    words = banner.decode("ascii", "replace").lower().split()
+    if len(words) != 5 or any(
+        word not in known for word, known in zip(words, MATRIX_MARKET, strict=True)
+    ):
+        raise DatasetError(
+            f"{where}: not a matrix that is read; write a real one in coordinates with "
+            "scipy.io.mmwrite(file, scipy.sparse.coo_array(matrix))"
+        )
+    sizes: list[int] = []
+    while body and not sizes:
+        line, _, body = body.partition(b"\n")
+        if line.strip() and not line.startswith(b"%"):
+            parts = line.split()
+            sizes = [int(part) for part in parts if part.isdigit() and len(part) < 16]
+            sizes = sizes if len(sizes) == len(parts) == 3 else [0]
+    if len(sizes) != 3:
+        raise DatasetError(f"{where}: the line of sizes of a Matrix Market file is missing")
+    (n, n_columns, n_entries), width = sizes, 2 if words[3] == "pattern" else 3
+    _check_shape((n, n_columns), where)
+    if n_entries * 2 * width > len(data):  # a number takes two bytes at least
+        raise DatasetError(f"{where}: it states more entries than it can hold")
+    try:
+        numbers = np.zeros((0, width))
+        if body.strip():
+            numbers = np.loadtxt(io.StringIO(body.decode("ascii")), comments="%", ndmin=2)
+        if numbers.shape != (n_entries, width):
+            raise ValueError(f"{numbers.shape} numbers, not {(n_entries, width)}")
+    except ValueError as error:
+        raise DatasetError(
+            f"{where}: not a Matrix Market file ({shown(str(error), 100)}); correct it, or write "
+            "it anew with scipy.io.mmwrite"
+        ) from error
+    places = numbers[:, :2]
+    if not ((places >= 1) & (places <= n)).all() or (places % 1).any():
+        raise DatasetError(f"{where}: an entry outside of a matrix of {n} x {n}")
+    values = numbers[:, 2] if width == 3 else np.ones(n_entries)
+    matrix = sparse.coo_array((values, tuple(places.T.astype(np.int64) - 1)), shape=(n, n))
+    if words[4] == "symmetric":
+        matrix = matrix + sparse.triu(matrix.T, 1) + sparse.tril(matrix.T, -1)
+    return [from_matrix(matrix, name=name, policies=options.policies)]
 
 
 def read_npy(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    """numpy: one square array, or a stack of them, of shape (n_graphs, n, n)."""
+    """numpy: one square array."""
     array = _parse_npy(data, where)
-    if array.ndim == 3:
-        return [
-            _graph(matrix, where, f"{name}-{position}", options)
-            for position, matrix in enumerate(array)
-        ]
-    return [_graph(array, where, name, options)]
+    _check_shape(array.shape, where)
+    return [from_matrix(array, name=name, policies=options.policies)]
 
 
 def read_npz(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    """npz: a sparse matrix written by scipy, or one or several square arrays by name."""
+    """npz: a sparse matrix written by scipy, or one square array."""
     members = read_archive(
         io.BytesIO(data), where, lambda member: member.endswith(".npy"), MAX_PARSED_BYTES
     )
@@ -58,23 +95,20 @@ def read_npz(data: bytes, where: str, name: str, options: Options) -> list[Graph
         member.removesuffix(".npy"): _parse_npy(content, f"{where}: {shown(member)}")
         for member, content in members.items()
     }
-    if not arrays:
-        raise DatasetError(f"{where}: no array in it")
     if {"format", "shape", "data"} <= set(arrays):
-        return [_graph(_sparse(arrays, where), where, name, options)]
-    return [
-        _graph(array, f"{where}: {shown(key)}", name if len(arrays) == 1 else key, options)
-        for key, array in arrays.items()
-    ]
+        matrix = _sparse(arrays, where)
+    elif len(arrays) == 1:
+        (matrix,) = arrays.values()
+    else:
+        raise DatasetError(f"{where}: {len(arrays)} arrays; an adjacency matrix is one per file")
+    _check_shape(matrix.shape, where)
+    return [from_matrix(matrix, name=name, policies=options.policies)]
 
 
-def _graph(matrix: Any, where: str, name: str, options: Options) -> Graph:
-    if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
-        raise DatasetError(
-            f"{where}: an array of shape {matrix.shape}; an adjacency matrix is square"
-        )
-    check_n_nodes(matrix.shape[0], where)
-    return from_matrix(matrix, name=name, policies=options.policies)
+def _check_shape(shape: tuple[int, ...], where: str) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise DatasetError(f"{where}: an array of shape {shape}; an adjacency matrix is square")
+    check_n_nodes(shape[0], where)
 
 
 def _parse_npy(data: bytes, where: str) -> NDArray[Any]:
@@ -82,13 +116,10 @@ def _parse_npy(data: bytes, where: str) -> NDArray[Any]:
     stream = io.BytesIO(data)
     try:
         version = np.lib.format.read_magic(stream)
-        header = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }.get(version)
-        if header is None:
-            raise ValueError(f"version {version} of the format")
-        shape, _, dtype = header(stream)
+        if version == (1, 0):
+            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+        else:
+            shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
         if dtype.hasobject or dtype.kind not in "biufSU":
             raise ValueError(f"it holds {dtype}, not numbers")
         if math.prod(shape) * dtype.itemsize != len(data) - stream.tell():
@@ -100,29 +131,26 @@ def _parse_npy(data: bytes, where: str) -> NDArray[Any]:
 
 
 def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
-    """Return a sparse matrix whose indices are checked: scipy's code trusts them.
-
-    scipy.sparse.load_npz is not used: damaged files can crash it, and the process with it.
-    """
+    """Return a sparse matrix whose indices are checked, since scipy's code trusts them."""
     from scipy import sparse
 
     kind = arrays["format"].tobytes().replace(b"\0", b"").decode("ascii", "replace")
-    shape = arrays["shape"].reshape(-1)[:3]
-    whole = all(arrays[key].dtype.kind in "iu" for key in arrays.keys() - MIXED)
-    known = set(SPARSE_ARRAYS.get(kind, ["none"])) <= set(arrays)
-    if not (whole and known and arrays["data"].dtype.kind in "biuf"):
+    places = {"csr": ("indices", "indptr"), "csc": ("indices", "indptr"), "coo": ("row", "col")}
+    names = places.get(kind, ("none",))
+    whole = all(name in arrays and arrays[name].dtype.kind in "iu" for name in ("shape", *names))
+    if not whole or arrays["data"].dtype.kind not in "biuf":
         raise DatasetError(
             f"{where}: a sparse matrix of kind {shown(kind)!r} is not read; save matrix.tocsr()"
         )
-    for length in shape.tolist():
-        check_n_nodes(length, where)
-    values, *places = (arrays[key] for key in SPARSE_ARRAYS[kind])
+    shape = tuple(arrays["shape"].reshape(-1)[:3].tolist())
+    _check_shape(shape, where)
+    first, second = (arrays[name] for name in names)
     try:
         if kind == "coo":
-            matrix = sparse.coo_array((values, tuple(places)), shape=tuple(shape.tolist()))
+            matrix = sparse.coo_array((arrays["data"], (first, second)), shape=shape)
         else:
             made = sparse.csr_array if kind == "csr" else sparse.csc_array
-            matrix = made((values, *places), shape=tuple(shape.tolist()))
+            matrix = made((arrays["data"], first, second), shape=shape)
             matrix.check_format(full_check=True)
         matrix = matrix.tocsr()
         matrix.sum_duplicates()
@@ -130,79 +158,4 @@ def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
     except Exception as error:
         raise DatasetError(
             f"{where}: not a sparse matrix that scipy can read ({shown(str(error), 100)})"
-        ) from error
-
-
-def _parse_mtx(data: bytes, where: str) -> Any:
-    """Return the matrix of a Matrix Market file; sizes are checked before memory is taken.
-
-    scipy.io.mmread is not used: damaged files can crash it, and the process with it.
-    """
-    from scipy import sparse
-
-    banner, _, rest = data.partition(b"\n")
-    words = banner.decode("ascii", "replace").lower().split()
-    if words[:2] != ["%%matrixmarket", "matrix"] or len(words) != 5:
-        raise DatasetError(f"{where}: not a Matrix Market file, its first line is another")
-    for word, known in zip(words[2:], MATRIX_MARKET, strict=True):
-        if word not in known:
-            raise DatasetError(
-                f"{where}: a Matrix Market file of kind {shown(word)!r}; write one of "
-                f"{', '.join(known)}"
-            )
-    layout, field, symmetry = words[2:]
-    dense, symmetric = layout == "array", symmetry == "symmetric"
-    if dense and field == "pattern":
-        raise DatasetError(f"{where}: a Matrix Market array without values; write coordinates")
-    sizes, body = _mtx_sizes(rest)
-    if len(sizes) != (2 if dense else 3):
-        raise DatasetError(f"{where}: the line of sizes of a Matrix Market file is missing")
-    n, n_columns = sizes[:2]
-    check_n_nodes(max(n, n_columns), where)
-    if n != n_columns:
-        raise DatasetError(f"{where}: a matrix of {n} x {n_columns}; an adjacency matrix is square")
-    if dense:
-        n_entries, width = n * (n + 1) // 2 if symmetric else n * n, 1
-    else:
-        n_entries, width = sizes[2], 2 if field == "pattern" else 3
-    if n_entries * 2 * width > len(data):  # a number takes two bytes at least
-        raise DatasetError(f"{where}: it states more entries than it can hold")
-    numbers = _mtx_numbers(body, (n_entries, width), where)
-    if dense:  # columns one after the other; of a symmetric one, the lower triangle
-        if not symmetric:
-            return numbers.reshape(n, n).T
-        matrix = np.zeros((n, n))
-        matrix[np.triu_indices(n)] = matrix.T[np.triu_indices(n)] = numbers[:, 0]
-        return matrix
-    places = numbers[:, :2]
-    if not ((places >= 1) & (places <= n)).all() or (places % 1).any():
-        raise DatasetError(f"{where}: an entry outside of a matrix of {n} x {n}")
-    values = numbers[:, 2] if width == 3 else np.ones(n_entries)
-    matrix = sparse.coo_array((values, tuple(places.T.astype(np.int64) - 1)), shape=(n, n))
-    return matrix + sparse.triu(matrix.T, 1) + sparse.tril(matrix.T, -1) if symmetric else matrix
-
-
-def _mtx_sizes(rest: bytes) -> tuple[list[int], bytes]:
-    """Return the numbers of the first line that is no comment, and what follows."""
-    while rest:
-        line, _, rest = rest.partition(b"\n")
-        parts = line.split()
-        if parts and not parts[0].startswith(b"%"):
-            whole = all(part.isdigit() and len(part) < 16 for part in parts)
-            return [int(part) for part in parts] if whole else [], rest
-    return [], rest
-
-
-def _mtx_numbers(body: bytes, shape: tuple[int, int], where: str) -> NDArray[np.float64]:
-    try:
-        numbers = np.zeros((0, shape[1]))
-        if body.strip():
-            numbers = np.loadtxt(io.StringIO(body.decode("ascii")), comments="%", ndmin=2)
-        if numbers.shape != shape:
-            raise ValueError(f"{numbers.shape} numbers, not {shape}")
-        return numbers
-    except ValueError as error:
-        raise DatasetError(
-            f"{where}: not a Matrix Market file ({shown(str(error), 100)}); correct it, or write "
-            "it anew with scipy.io.mmwrite"
         ) from error

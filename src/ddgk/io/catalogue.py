@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import csv
 import difflib
-import hashlib
 import os
 import re
-import sys
-import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from ddgk.errors import DatasetError, DatasetNotFoundError
+from ddgk.errors import DatasetNotFoundError
 from ddgk.graphs import Policies
 
 # Starts with a letter or digit and has no separator: it cannot climb out of a folder or a URL.
@@ -110,7 +106,7 @@ def data_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return where downloads are kept: DDGK_CACHE, else the system's place for caches.
+    """Return where downloads are kept: DDGK_CACHE, else ddgk in XDG_CACHE_HOME or ~/.cache.
 
     Examples
     --------
@@ -121,11 +117,6 @@ def cache_folder() -> Path:
     chosen = os.environ.get("DDGK_CACHE")
     if chosen:
         return Path(chosen).expanduser()
-    if sys.platform == "win32":
-        base = os.environ.get("LOCALAPPDATA", "")
-        return Path(base or Path.home() / "AppData" / "Local") / "ddgk"
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "ddgk"
     base = os.environ.get("XDG_CACHE_HOME", "")
     # The standard for that variable says to ignore relative paths.
     return (Path(base) if os.path.isabs(base) else Path.home() / ".cache") / "ddgk"
@@ -204,56 +195,3 @@ def suggest(name: str, known: Iterable[str]) -> str:
     if close:
         return "did you mean " + " or ".join(repr(by_folded[match]) for match in close) + "?"
     return "known here: " + ", ".join(by_folded.values())
-
-
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file as hexadecimal text."""
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def check_hash(path: Path, sha256: str | None) -> None:
-    """Compare a stored file with the hash the caller gave, or the one noted at its download."""
-    note = _note_beside(path)
-    if sha256 is not None:
-        if path.is_dir():
-            raise DatasetError(f"{path}: a folder has no sha256; give a zip archive, or no hash")
-        expected, promise = sha256.lower(), "the given sha256"
-    elif path.is_file() and note.is_file():
-        with note.open("rb") as stream:
-            expected = stream.read(64).decode("ascii", "replace")
-        promise = f"the one noted in {note.name} when it was downloaded"
-    else:
-        return
-    found = file_hash(path)
-    if found != expected:
-        raise DatasetError(
-            f"{path}: its SHA-256 is {found}, not {promise} ({expected}); "
-            "delete the file and load the set again"
-        )
-
-
-@contextmanager
-def new_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary path next to `target`; at the end it takes its place, with its hash noted.
-
-    If the block fails, nothing of it remains and `target` stays as it was.
-    """
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=".part")
-    os.close(handle)
-    path = Path(temporary)
-    note = path.with_suffix(".note")
-    try:
-        yield path
-        note.write_text(file_hash(path) + "\n", encoding="ascii")
-        # The note first: a crash in between leaves a note without a file, which does no harm.
-        note.replace(_note_beside(target))
-        path.replace(target)
-    finally:
-        path.unlink(missing_ok=True)
-        note.unlink(missing_ok=True)
-
-
-def _note_beside(path: Path) -> Path:
-    return path.with_name(path.name + ".sha256")

@@ -16,9 +16,17 @@ from ddgk.errors import DatasetError, DatasetNotFoundError, GraphError, InputErr
 from ddgk.graphs import Graph
 from ddgk.graphs.policies import Policies, chosen_policies
 from ddgk.io.arrays import read_mtx, read_npy, read_npz
-from ddgk.io.catalogue import BUILT_IN, DATASETS, NETWORKS, check_name, find_network, find_tu
+from ddgk.io.catalogue import (
+    BUILT_IN,
+    DATASETS,
+    NETWORKS,
+    DatasetInfo,
+    check_name,
+    find_network,
+    find_tu,
+)
 from ddgk.io.dataset import Dataset, ReadReport
-from ddgk.io.loading import is_path, load, not_stored
+from ddgk.io.loading import load, not_stored
 from ddgk.io.markup import read_gexf, read_gml, read_graph6, read_graphml, read_json, read_pajek
 from ddgk.io.reading import MAX_BYTES, MAX_PARSED_BYTES, ByteBudget, Options
 from ddgk.io.tables import (
@@ -27,7 +35,6 @@ from ddgk.io.tables import (
     read_parquet,
     read_sdf,
     read_smiles,
-    read_tsv,
     read_txt,
 )
 from ddgk.io.tu import is_tu_folder, read_tu
@@ -45,13 +52,12 @@ READERS: dict[str, Reader] = {
     ".json": read_json,
     ".net": read_pajek,
     ".g6": read_graph6,
-    ".s6": read_graph6,
     ".edges": read_edges,
     ".edgelist": read_edges,
     ".ncol": read_edges,
     ".txt": read_txt,
     ".csv": read_csv,
-    ".tsv": read_tsv,
+    ".tsv": read_csv,
     ".parquet": read_parquet,
     ".mtx": read_mtx,
     ".npy": read_npy,
@@ -102,7 +108,7 @@ def read(
     policies : Policies, optional
         How to read what can be read in more than one way.
     max_bytes : int, optional
-        How much is read at most: 1 GiB of a set in TU format, 256 MiB of other files.
+        How much is read at most of files: 1 GiB of a set in TU format, 256 MiB of others.
 
     Returns
     -------
@@ -116,7 +122,7 @@ def read(
     .gml .graphml .gexf             one graph
     .json                           networkx's node-link layout, one graph or a list
     .net                            Pajek: vertices with arcs or edges
-    .g6 .s6                         graph6 and sparse6, one graph per line
+    .g6                             graph6, one graph per line
     .edges .edgelist .ncol          ``u v`` or ``u v weight`` per line; one name is a node
     .txt .csv .tsv .parquet         an edge list, a square adjacency matrix with or without
                                     names, or a table with a column of SMILES
@@ -158,8 +164,13 @@ def read(
         if not paths:
             raise DatasetError(f"{text}: no file matches")
         return _read_files(paths, Path(text).parent.name or text, options, file_bytes)
-    if not is_path(source) and Path(text).suffix not in READERS:
-        return _read_name(text, policies, node_labels, tu_bytes, file_bytes)
+    if not _is_path(source):
+        check_name(text)
+        if text not in NETWORKS and (find_tu(text) or not find_network(text)):
+            return load(text, policies=policies)
+        # The default key of node labels is for files; a network is structure unless asked.
+        labels = None if node_labels == "label" else node_labels
+        return Dataset([load_network(text, node_labels=labels, policies=policies)], None, text)
     path = Path(source)
     if os.path.isdir(path):
         if is_tu_folder(path):
@@ -172,20 +183,18 @@ def read(
     return _read_files([path], path.stem, options, file_bytes)
 
 
-def _read_name(
-    name: str,
-    policies: Policies | None,
-    node_labels: str | None,
-    tu_bytes: int,
-    file_bytes: int,
-) -> Dataset:
-    check_name(name)
-    if name in NETWORKS or (find_tu(name) is None and find_network(name) is not None):
-        # The default key of node labels is for files; a network is structure unless asked.
-        labels = None if node_labels == "label" else node_labels
-        network = load_network(name, node_labels=labels, policies=policies, max_bytes=file_bytes)
-        return Dataset([network], None, name)
-    return load(name, policies=policies, max_bytes=tu_bytes)
+def _is_path(source: str | PathLike[str]) -> bool:
+    """Tell whether to read this as a path: a known name never is, an existing path always.
+
+    >>> _is_path("MUTAG"), _is_path(Path("MUTAG")), _is_path("data/MUTAG"), _is_path("toy.zip")
+    (False, True, True, True)
+    """
+    if not isinstance(source, str):
+        return True
+    if source in DATASETS or source in NETWORKS:
+        return False
+    known = Path(source).suffix in READERS or source.endswith(".zip")
+    return known or os.path.exists(source) or "/" in source or os.sep in source
 
 
 def _read_folder(path: Path, options: Options, max_bytes: int) -> Dataset:
@@ -262,13 +271,9 @@ def karate_club() -> Graph:
 
 
 def load_network(
-    name: str | PathLike[str],
-    *,
-    node_labels: str | None = None,
-    policies: Policies | None = None,
-    max_bytes: int = MAX_PARSED_BYTES,
+    name: str, *, node_labels: str | None = None, policies: Policies | None = None
 ) -> Graph:
-    """Load a network by name, or from a GML file.
+    """Load a network by name.
 
     "karate" comes with networkx. Any other name is looked for as ``networks/NAME.gml`` in the
     folder that the environment variable DDGK_DATA names, then in the cache. Only the structure is
@@ -276,16 +281,13 @@ def load_network(
 
     Parameters
     ----------
-    name : str or path
-        A path must be given as a path object or end in ".gml".
+    name : str
     node_labels : str, optional
         The key of node labels: in "adjnoun" ``"value"`` tells adjectives (0) from nouns (1).
     policies : Policies, optional
         How to read directions, repeated edges and weights. The networks in `NETWORKS` have
         defaults of their own, which make the undirected simple graph that the paper uses:
         "celegansneural" is a directed multigraph with weights, and "karate" has weights.
-    max_bytes : int
-        How large a file may be.
 
     Examples
     --------
@@ -295,28 +297,19 @@ def load_network(
     >>> load_network("celegansneural")  # doctest: +SKIP
     Graph(n_nodes=297, n_edges=2148, name='celegansneural')
     """
-    if not isinstance(name, str) or name.endswith(".gml"):
-        path, name, known = Path(name), Path(name).stem, None
-    else:
-        known = NETWORKS.get(check_name(name))
-        if name == BUILT_IN:
-            path = None
-        else:
-            path = find_network(name)
-            if path is None and name in DATASETS:
-                raise DatasetNotFoundError(f"{name!r} is a set, not a network; use load({name!r})")
-            if path is None:
-                raise not_stored(name, "network", f"networks/{name}.gml")
-    weights: str | None = "weight"
-    if known is not None:
-        weights = known.edge_weights
-        policies = known.policies if policies is None else policies
-    options = Options(node_labels, None, None, None, weights, chosen_policies(policies))
-    if path is None:
+    known = NETWORKS.get(check_name(name), DatasetInfo(name, "", edge_weights="weight"))
+    chosen = chosen_policies(known.policies if policies is None else policies)
+    options = Options(node_labels, None, None, None, known.edge_weights, chosen)
+    if name == BUILT_IN:
         import networkx
 
         return options.convert(networkx.karate_club_graph(), name)
-    data = ByteBudget(max_bytes).read_file(path)
+    if name in DATASETS:
+        raise DatasetNotFoundError(f"{name!r} is a set, not a network; use load({name!r})")
+    path = find_network(name)
+    if path is None:
+        raise not_stored(name, "network", f"networks/{name}.gml")
+    data = ByteBudget(MAX_PARSED_BYTES).read_file(path)
     return convert(data, ".gml", os.fspath(path), name, options)[0]
 
 

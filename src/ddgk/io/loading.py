@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from os import PathLike
+import tempfile
 from pathlib import Path
 
 from ddgk.errors import (
@@ -12,7 +13,6 @@ from ddgk.errors import (
     DatasetNotFoundError,
     DownloadError,
     ParameterError,
-    shown,
     warn_caller,
 )
 from ddgk.graphs.policies import Policies
@@ -20,13 +20,10 @@ from ddgk.io.catalogue import (
     DATASETS,
     NETWORKS,
     cache_folder,
-    check_hash,
     check_name,
-    file_hash,
     find_tu,
     folders,
     list_stored,
-    new_file,
     suggest,
 )
 from ddgk.io.dataset import Dataset
@@ -36,33 +33,21 @@ from ddgk.io.tu import read_tu
 COLLECTION = "https://www.chrsmrrs.com/graphkerneldatasets"
 
 
-def load(
-    name: str | PathLike[str],
-    *,
-    policies: Policies | None = None,
-    sha256: str | None = None,
-    fetch: bool = True,
-    max_bytes: int = MAX_BYTES,
-) -> Dataset:
-    """Load a graph classification set by name, or from a folder or zip archive in TU format.
+def load(name: str, *, policies: Policies | None = None, fetch: bool = True) -> Dataset:
+    """Load a graph classification set by name.
 
     A name is looked for in the folder that the environment variable DDGK_DATA names, as
-    ``tu/NAME.zip`` or ``tu/NAME/``, then in the cache (DDGK_CACHE, or the system's place for
-    caches), and at last in the TU collection on the web (or the mirror at DDGK_MIRROR), from where
-    it goes to the cache. Names in `DATASETS` always mean those sets, and their content is compared
-    with what was published; any other word is first tried as a path.
+    ``tu/NAME.zip`` or ``tu/NAME/``, then in the cache (DDGK_CACHE, or ~/.cache/ddgk), and at last
+    in the TU collection on the web (or the mirror at DDGK_MIRROR), from where it goes to the cache.
+    The content of sets in `DATASETS` is compared with what was published.
 
     Parameters
     ----------
-    name : str or path
+    name : str
     policies : Policies, optional
         See `read_tu`.
-    sha256 : str, optional
-        The file must have this hash, wherever it is found.
     fetch : bool
         False never opens a connection.
-    max_bytes : int
-        The limit of the download, and of the text in it.
 
     Returns
     -------
@@ -87,14 +72,8 @@ def load(
     ...
     ddgk.errors.DatasetNotFoundError: no data set 'MUTGA' here; did you mean 'MUTAG'?...
     """
-    if is_path(name):
-        if not os.path.exists(name):
-            raise DatasetError(f"{shown(os.fspath(name))}: there is no such folder or zip archive")
-        check_hash(Path(name), _checked_hash(sha256))
-        return read_tu(name, policies=policies, max_bytes=max_bytes)
-    name = os.fspath(name)
-    path = get(name, sha256=sha256, fetch=fetch, max_bytes=max_bytes)
-    dataset = read_tu(path, name=name, policies=policies, max_bytes=max_bytes)
+    path = get(name, fetch=fetch)
+    dataset = read_tu(path, name=name, policies=policies)
     known = DATASETS.get(name)
     if known is not None and dataset.fingerprint != known.fingerprint:
         warn_caller(
@@ -105,14 +84,11 @@ def load(
     return dataset
 
 
-def get(
-    name: str, *, sha256: str | None = None, fetch: bool = True, max_bytes: int = MAX_BYTES
-) -> Path:
+def get(name: str, *, sha256: str | None = None, fetch: bool = True) -> Path:
     """Make sure that a set is stored on this computer, and return where.
 
     What is downloaded is parsed before it is kept. A set in `DATASETS` must have the published
-    content, whatever the bytes of its archive; of others the file's hash is noted in the cache and
-    compared at every later use.
+    content, whatever the bytes of its archive.
 
     Parameters
     ----------
@@ -122,8 +98,6 @@ def get(
         The hash that the file must have.
     fetch : bool
         Download what is not stored; False raises instead.
-    max_bytes : int
-        Largest download, and largest content of the archive.
 
     Returns
     -------
@@ -140,28 +114,24 @@ def get(
         raise DatasetNotFoundError(
             f"{name!r} is a single network, not a set; use load_network({name!r})"
         )
-    sha256 = _checked_hash(sha256)
+    if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
+        raise ParameterError(f"sha256 must be 64 hexadecimal digits, not {sha256!r}")
     path = find_tu(name)
     if path is None:
-        return _fetch(name, sha256, fetch, max_bytes)
-    check_hash(path, sha256)
+        return _fetch(name, sha256, fetch)
+    if sha256 is not None and path.is_dir():
+        raise DatasetError(f"{path}: a folder has no sha256; give a zip archive, or no hash")
+    if sha256 is not None and _file_hash(path) != sha256.lower():
+        raise DatasetError(f"{path}: its SHA-256 is {_file_hash(path)}, not the given {sha256}")
     return path
 
 
-def is_path(name: str | PathLike[str]) -> bool:
-    """Whether to read this as a path: a known name never is, an existing path or a zip always.
-
-    >>> is_path("MUTAG"), is_path(Path("MUTAG")), is_path("data/MUTAG"), is_path("toy.zip")
-    (False, True, True, True)
-    """
-    if not isinstance(name, str):
-        return True
-    if name in DATASETS or name in NETWORKS:
-        return False
-    return os.path.exists(name) or "/" in name or os.sep in name or name.endswith(".zip")
+def _file_hash(path: Path) -> str:
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _fetch(name: str, sha256: str | None, allowed: bool, max_bytes: int) -> Path:
+def _fetch(name: str, sha256: str | None, allowed: bool) -> Path:
     # The web libraries are slow to import, and most loads never need them.
     from ddgk.io.download import UnreachableError, download
 
@@ -171,9 +141,12 @@ def _fetch(name: str, sha256: str | None, allowed: bool, max_bytes: int) -> Path
     try:
         if not allowed:
             raise UnreachableError(f"{url}: not tried, since fetch=False")
-        with new_file(target) as path:
-            download(url, path, max_bytes=max_bytes)
-            _check_content(path, name, url, sha256, max_bytes)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".") as folder:
+            path = Path(folder, target.name)
+            download(url, path, max_bytes=MAX_BYTES)
+            _check_content(path, name, url, sha256)
+            path.replace(target)
     except UnreachableError as error:
         raise not_stored(name, "data set", f"tu/{name}.zip", error) from error
     except DownloadError:
@@ -185,15 +158,15 @@ def _fetch(name: str, sha256: str | None, allowed: bool, max_bytes: int) -> Path
     return target
 
 
-def _check_content(path: Path, name: str, url: str, sha256: str | None, max_bytes: int) -> None:
-    if sha256 is not None and file_hash(path) != sha256.lower():
+def _check_content(path: Path, name: str, url: str, sha256: str | None) -> None:
+    if sha256 is not None and _file_hash(path) != sha256.lower():
         raise DownloadError(
-            f"{url}: what arrived has SHA-256 {file_hash(path)}, not the given {sha256}"
+            f"{url}: what arrived has SHA-256 {_file_hash(path)}, not the given {sha256}"
         )
     try:
         # Whether graphs without nodes may be used is not decided here.
         every = Policies(empty="keep", missing="mask")
-        found = read_tu(path, name=name, policies=every, max_bytes=max_bytes).fingerprint
+        found = read_tu(path, name=name, policies=every).fingerprint
     except DatasetError as error:
         raise DownloadError(f"{url}: what arrived is not a data set ({error})") from error
     if name in DATASETS and found != DATASETS[name].fingerprint:
@@ -223,9 +196,3 @@ def not_stored(
         return DatasetNotFoundError(f"no {kind} {name!r} here; {suggest(name, every)} {how}")
     text = f"{kind} {name!r} is not on this computer ({known.citation}). {how}"
     return DatasetNotFoundError(text) if tried is None else DownloadError(text)
-
-
-def _checked_hash(sha256: str | None) -> str | None:
-    if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
-        raise ParameterError(f"sha256 must be 64 hexadecimal digits, not {sha256!r}")
-    return sha256

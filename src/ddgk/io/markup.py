@@ -1,4 +1,4 @@
-"""Read formats of graphs with attributes: GML, GraphML, GEXF, JSON, Pajek, graph6 and sparse6.
+"""Read formats of graphs with attributes: GML, GraphML, GEXF, JSON, Pajek and graph6.
 
 networkx parses some of them, after checks of its weak points.
 """
@@ -9,7 +9,6 @@ import io
 import json
 import math
 import re
-import shlex
 import warnings
 from collections import Counter
 from collections.abc import Callable
@@ -27,7 +26,6 @@ from ddgk.io.reading import MAX_DEPTH, REAL, Options, check_n_nodes, decode
 if TYPE_CHECKING:
     import networkx
 
-MAX_LINE = 10_000
 # Numbering parallel edges takes networkx the square of their number; more than this is no data.
 MAX_PARALLEL = 1000
 # Strings, comments (networkx ends lines where str.splitlines does), and the word "key".
@@ -207,14 +205,15 @@ def read_json(data: bytes, where: str, name: str, options: Options) -> list[Grap
 
 
 def _node_link_graph(content: Any, where: str, name: str, options: Options) -> Graph:
-    if not isinstance(content, dict):
-        raise DatasetError(f'{where}: needs an object with "nodes" and "links"')
-    details = content.get("graph")
-    own = details.get("name") if isinstance(details, dict) else None
-    stored = {
-        "node": _objects(content, ("nodes",), where),
-        "edge": _objects(content, ("links", "edges"), where),
-    }
+    content = content if isinstance(content, dict) else {}
+    own = content.get("graph")
+    own = own.get("name") if isinstance(own, dict) else None
+    links = content.get("links", content.get("edges"))
+    stored: dict[str, Any] = {"node": content.get("nodes"), "edge": links}
+    for kind, items in stored.items():
+        if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
+            key = "nodes" if kind == "node" else "links"
+            raise DatasetError(f'{where}: needs "{key}", a list of objects')
     numbers: dict[Any, int] = {}
     for position, node in enumerate(stored["node"]):
         at = f"{where}, node {position}"
@@ -239,14 +238,6 @@ def _node_link_graph(content: Any, where: str, name: str, options: Options) -> G
         name=own if isinstance(own, str) and own else name,
         policies=options.policies,
     )
-
-
-def _objects(content: dict[str, Any], keys: tuple[str, ...], where: str) -> list[dict[str, Any]]:
-    for key in keys:
-        items = content.get(key)
-        if isinstance(items, list) and all(isinstance(item, dict) for item in items):
-            return items
-    raise DatasetError(f'{where}: needs "{keys[0]}", a list of objects')
 
 
 def _key(item: dict[str, Any], field: str, at: str) -> Any:
@@ -275,109 +266,83 @@ def _constant(constant: str) -> float:
 
 
 def read_pajek(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    r"""Pajek: one graph of *Vertices with *Arcs, *Edges, *Arcslist, *Edgeslist or *Matrix.
+    r"""Pajek: one graph of *Vertices with *Arcs or *Edges, one per line.
 
     >>> text = b'*Vertices 3\n1 "a"\n2 "b"\n3 "c"\n*Edges\n1 2 0.5\n2 3 2\n'
     >>> graph, = read_pajek(text, "toy.net", "toy", Options())
     >>> graph.node_names, graph.edge_weights.tolist()
     (('a', 'b', 'c'), [0.5, 2.0])
     """
-    names: dict[int, str] = {}
-    rows: dict[bool, list[tuple[int, int, float]]] = {True: [], False: []}  # directed or not
-    section, n_nodes, n_lines = "", -1, 0
+    names: list[str] = []
+    listed: set[float] = set()
+    rows: dict[str, list[tuple[int, int, float]]] = {"*arcs": [], "*edges": []}
+    section = ""
     for number, line in enumerate(decode(data, where).splitlines(), start=1):
-        at, line = f"{where}, line {number}", line.strip()
-        if not line or line.startswith("%"):
+        at, words = f"{where}, line {number}", line.split()
+        if not words or words[0].startswith("%"):
             continue
-        if line.startswith("*"):
-            section, n_lines = line.split()[0].casefold(), 0
+        if words[0].startswith("*"):
+            section = words[0].casefold()
             if section == "*vertices":
-                if n_nodes >= 0:
-                    raise DatasetError(f"{at}: a second *Vertices; Pajek is read one per file")
-                n_nodes = _stated_count(line, at)
-            elif n_nodes < 0 and section != "*network":
-                raise DatasetError(f"{at}: *Vertices must come before {shown(line, 60)!r}")
-            continue
-        target = rows[section.startswith(("*arcs", "*matrix"))]
-        if section == "*vertices":
-            place, called = _vertex(line, n_nodes, at)
-            if place in names:
-                raise DatasetError(f"{at}: vertex {place + 1} is listed twice")
-            names[place] = called
-        elif section in ("*arcs", "*edges"):  # behind two ends and a weight there is formatting
-            u, v, weight = (*_numbers(line.split()[:3], at), 1.0)[:3]
-            target.append((_node(u, n_nodes, at), _node(v, n_nodes, at), weight))
-        elif section in ("*arcslist", "*edgeslist"):
-            first, *others = (_node(x, n_nodes, at) for x in _numbers(line.split(), at))
-            target += [(first, other, 1.0) for other in others]
-        elif section == "*matrix":
-            values = _numbers(line.split(), at)
-            if len(values) != n_nodes or n_lines >= n_nodes:
-                raise DatasetError(f"{at}: a matrix of {n_nodes} vertices has as many numbers")
-            target += [(n_lines, column, x) for column, x in enumerate(values) if x]
-            n_lines += 1
+                if names or len(words) != 2 or not re.fullmatch("[0-9]{1,15}", words[1]):
+                    raise DatasetError(f"{at}: one *Vertices is read per file, with their number")
+                check_n_nodes(int(words[1]), at)
+                names = [str(i + 1) for i in range(int(words[1]))]
+        elif section == "*vertices":
+            (place,) = _numbers(words[:1], len(names), at)
+            if place in listed:
+                raise DatasetError(f"{at}: vertex {place:g} is listed twice")
+            listed.add(place)
+            names[int(place) - 1] = _vertex_name(line, at) or words[0]
+        elif section in rows:  # behind two ends and a weight there is formatting
+            if len(words) < 2:
+                raise DatasetError(f"{at}: {shown(line, 60)!r} is not an edge")
+            u, v, weight = (*_numbers(words[:3], len(names), at), 1.0)[:3]
+            rows[section].append((int(u) - 1, int(v) - 1, weight))
         else:
             raise DatasetError(f"{at}: {shown(line, 60)!r} stands in no section that is read")
-    if n_nodes < 0:
+    if not section:
         raise DatasetError(f"{where}: not a Pajek network, it has no *Vertices")
-    arcs, edges = rows[True], rows[False]
+    arcs, edges = rows["*arcs"], rows["*edges"]
     if arcs:  # an undirected edge of a directed graph runs both ways
         edges = arcs + edges + [(v, u, w) for u, v, w in edges if u != v]
     weighted = options.edge_weights is not None and any(weight != 1 for *_, weight in edges)
-    called_nodes = [names.get(i, str(i + 1)) for i in range(n_nodes)]
-    distinct = len(set(called_nodes)) == n_nodes
+    distinct = len(set(names)) == len(names)
     graph = build_graph(
-        n_nodes,
+        len(names),
         [(u, v) for u, v, _ in edges],
         edge_weights=[weight for *_, weight in edges] if weighted else None,
-        listing=("both" if section == "*matrix" else "directed") if arcs else "once",
+        listing="directed" if arcs else "once",
         policies=options.policies,
         name=name,
-        node_names=called_nodes if distinct else None,
-        node_labels=None if distinct else called_nodes,
+        node_names=names if distinct else None,
+        node_labels=None if distinct else names,
     )
     return [graph]
 
 
-def _stated_count(line: str, at: str) -> int:
-    found = re.fullmatch(r"\*\w+\s+([0-9]{1,15})(\s.*)?", line)
+def _vertex_name(line: str, at: str) -> str:
+    """Return the name of a vertex; coordinates and shapes behind it are not read."""
+    found = re.fullmatch(r"""\s*+\S++\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"']*+))(?:\s.*)?""", line)
     if found is None:
-        raise DatasetError(f"{at}: *Vertices needs the number of vertices")
-    if found[2] and found[2].strip():
-        raise DatasetError(f"{at}: two-mode networks are not read; list one kind of vertices")
-    check_n_nodes(int(found[1]), at)
-    return int(found[1])
+        raise DatasetError(f"{at}: {shown(line, 60)!r} is not a vertex")
+    return found[1] or found[2] or found[3] or ""
 
 
-def _vertex(line: str, n_nodes: int, at: str) -> tuple[int, str]:
-    """Return the place and name of a vertex; coordinates and shapes after the name are not read."""
-    if len(line) > MAX_LINE:
-        raise DatasetError(f"{at}: a line of {len(line)} characters")
-    try:
-        parts = shlex.split(line, posix=True)
-    except ValueError as error:
-        raise DatasetError(f"{at}: {shown(line, 60)!r} is not a vertex ({error})") from error
-    place = _node(_numbers(parts[:1], at, 1)[0], n_nodes, at)
-    return place, parts[1] if len(parts) > 1 else parts[0]
-
-
-def _numbers(parts: list[str], at: str, least: int = 2) -> list[float]:
-    if len(parts) < least:
-        raise DatasetError(f"{at}: {shown(' '.join(parts), 60)!r} has too few numbers")
-    for part in parts:
-        if not REAL.fullmatch(part):
-            raise DatasetError(f"{at}: {shown(part, 60)!r} is not a number")
-    return [float(part) for part in parts]
-
-
-def _node(number: float, n_nodes: int, at: str) -> int:
-    if not number.is_integer() or not 1 <= number <= n_nodes:
-        raise DatasetError(f"{at}: there is no vertex {number:g}; there are {n_nodes}")
-    return int(number) - 1
+def _numbers(words: list[str], n_nodes: int, at: str) -> list[float]:
+    """Return one or two vertices, and a weight behind two."""
+    for word in words:
+        if not REAL.fullmatch(word):
+            raise DatasetError(f"{at}: {shown(word, 60)!r} is not a number")
+    numbers = [float(word) for word in words]
+    for number in numbers[:2]:
+        if not number.is_integer() or not 1 <= number <= n_nodes:
+            raise DatasetError(f"{at}: there is no vertex {number:g}; there are {n_nodes}")
+    return numbers
 
 
 def read_graph6(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    r"""graph6 or sparse6: one graph per line.
+    r"""graph6: one graph per line.
 
     >>> [graph.n_edges for graph in read_graph6(b"Bw\nA_\n", "toy.g6", "toy", Options())]
     [3, 1]
@@ -385,21 +350,18 @@ def read_graph6(data: bytes, where: str, name: str, options: Options) -> list[Gr
     import networkx
     from networkx.readwrite.graph6 import data_to_n
 
-    lines = [line for line in data.splitlines() if line.strip()]
-    if not lines:
-        raise DatasetError(f"{where}: it is empty")
-    graphs = []
-    for position, line in enumerate(lines):
-        at = f"{where}, line {position + 1}"
-        line = line.strip().removeprefix(b">>graph6<<").removeprefix(b">>sparse6<<")
-        kind, parse = "graph6", networkx.from_graph6_bytes
-        if line.startswith(b":"):
-            kind, parse = "sparse6", networkx.from_sparse6_bytes
-        values = [byte - 63 for byte in line.removeprefix(b":")]
-        if not values or min(values) < 0 or max(values) > 63:
-            raise DatasetError(f"{at}: not a line of graph6 or sparse6")
-        size, _ = _guarded(partial(data_to_n, values[:8]), at, kind)
+    lines = [line.strip().removeprefix(b">>graph6<<") for line in data.splitlines()]
+    graphs: list[Graph] = []
+    for number, line in enumerate(lines, start=1):
+        at = f"{where}, line {number}"
+        if not line:
+            continue
+        if min(line) < 63 or max(line) > 126:
+            raise DatasetError(f"{at}: not a line of graph6")
+        size, _ = _guarded(partial(data_to_n, [byte - 63 for byte in line[:8]]), at, "graph6")
         check_n_nodes(size, at)
-        parsed = _guarded(partial(parse, line), at, kind)
-        graphs.append(options.convert(parsed, name if len(lines) == 1 else f"{name}-{position}"))
+        parsed = _guarded(partial(networkx.from_graph6_bytes, line), at, "graph6")
+        graphs.append(options.convert(parsed, f"{name}-{len(graphs)}" if len(lines) > 1 else name))
+    if not graphs:
+        raise DatasetError(f"{where}: it is empty")
     return graphs

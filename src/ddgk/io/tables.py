@@ -12,7 +12,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NoReturn, TypeVar
+from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +44,8 @@ MAX_LOOKED_AT = 1_000  # rows in which SMILES are looked for
 MOST = 0.8
 INDEX = "__index_level_0__"  # what pandas calls the names of rows in a Parquet file
 
-Row = TypeVar("Row")
 Line = tuple[int, list[str]]  # the number of a line in the file, and its fields
+Molecule = tuple[str, Callable[[], Graph]]  # its place in the file, and what makes it
 
 
 def read_edges(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -80,28 +81,29 @@ def read_txt(data: bytes, where: str, name: str, options: Options) -> list[Graph
 
 
 def read_csv(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    r"""CSV: an edge list, an adjacency matrix, or a table with a column of SMILES.
+    r"""CSV or TSV: an edge list, an adjacency matrix, or a table with a column of SMILES.
+
+    The first line decides between tabulators, commas and semicolons, in this order. Lines that
+    begin with # are comments (SMILES have # inside).
 
     >>> read_csv(b"from,to\na,b\nb,c\n", "toy.csv", "toy", Options())
     [Graph(n_nodes=3, n_edges=2, name='toy')]
     >>> read_csv(b",x,y\nx,0,1\ny,1,0\n", "toy.csv", "toy", Options())[0].node_names
     ('x', 'y')
-    >>> read_csv(b"name,kind\na,b\nc,d\ne,f\n", "toy.csv", "toy", Options())
-    Traceback (most recent call last):
-    ...
-    ddgk.errors.DatasetError: toy.csv: not an edge list or an adjacency matrix: 4 lines of 2 fields,
-        the first is 'name', 'kind'; add a first line source,target, or end the name of the file in
-        .edges, or use read(..., edges="name,kind")
     """
     text = decode(data, where)
     first = text.partition("\n")[0]
-    mark = next((mark for mark in (",", ";", "\t") if mark in first), ",")
-    return _read_table(_csv_lines(text, mark, where), where, name, options)
-
-
-def read_tsv(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    """TSV: as .csv, with tabulators."""
-    return _read_table(_csv_lines(decode(data, where), "\t", where), where, name, options)
+    mark = next((mark for mark in "\t,;" if mark in first), ",")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
+    try:
+        lines = [
+            (reader.line_num, [field.strip() for field in fields])
+            for fields in reader
+            if any(fields) and not fields[0].startswith("#")
+        ]
+    except csv.Error as error:
+        raise DatasetError(f"{where}, line {reader.line_num}: not CSV ({error})") from error
+    return _read_table(lines, where, name, options)
 
 
 def read_parquet(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -134,17 +136,16 @@ def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Gr
 
     Lines that begin with # are skipped, and so is a header, whose first word contains "smiles".
     """
-    rows: list[tuple[int, str, str]] = []
+    rows: list[Molecule] = []
     for number, line in enumerate(decode(data, where).splitlines(), start=1):
         content = line.strip()
         mark = "\t"
         if mark not in content:
             mark = next((mark for mark in ",;" if mark in content.partition(" ")[0]), " ")
         smiles, _, label = content.partition(mark)
-        if not smiles or smiles.startswith("#") or (not rows and "smiles" in smiles.casefold()):
-            continue
-        rows.append((number, smiles, label.strip()))
-    return _molecules(rows, where, options)
+        if smiles and not smiles.startswith("#") and (rows or "smiles" not in smiles.casefold()):
+            rows.append(_molecule(number, smiles, label.strip(), options))
+    return _valid(rows, where, options)
 
 
 def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -156,8 +157,7 @@ def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph
             f"{where}: molecules need RDKit; pip install 'ddgk[chem]'"
         ) from error
 
-    def make(row: tuple[int, str]) -> Graph:
-        position, record = row
+    def make(position: int, record: str) -> Graph:
         supplier = Chem.ForwardSDMolSupplier(io.BytesIO(record.encode() + b"$$$$\n"))
         molecule = next(iter(supplier), None)
         if molecule is None:
@@ -173,29 +173,27 @@ def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph
 
     # One record at a time: a damaged one must not take the next with it.
     records = decode(data, where).replace("\r\n", "\n").split("$$$$\n")
-    rows = [(f"record {i + 1}", (i, text)) for i, text in enumerate(records) if text.strip()]
+    rows = [
+        (f"record {i + 1}", partial(make, i, text))
+        for i, text in enumerate(records)
+        if text.strip()
+    ]
     with rdBase.BlockLogs():
-        return _valid(rows, make, where, options)
+        return _valid(rows, where, options)
 
 
-def _molecules(rows: Iterable[tuple[int, str, str]], where: str, options: Options) -> list[Graph]:
-    """Convert rows of (line, SMILES, name or ""); without a name, the SMILES is the name."""
-
-    def make(row: tuple[int, str, str]) -> Graph:
-        _, smiles, label = row
-        return from_smiles(smiles, name=shown(label or smiles), policies=options.policies)
-
-    return _valid([(f"line {row[0]}", row) for row in rows], make, where, options)
+def _molecule(line: int, smiles: str, label: str, options: Options) -> Molecule:
+    """Return how to make the molecule of a line; without a label, the SMILES is its name."""
+    named = shown(label or smiles)
+    return f"line {line}", partial(from_smiles, smiles, name=named, policies=options.policies)
 
 
-def _valid(
-    rows: Iterable[tuple[str, Row]], make: Callable[[Row], Graph], where: str, options: Options
-) -> list[Graph]:
-    """Make graphs of rows, each with its place; invalid molecules follow the policy."""
+def _valid(rows: Iterable[Molecule], where: str, options: Options) -> list[Graph]:
+    """Make molecules; invalid ones follow the policy."""
     graphs = []
-    for place, row in rows:
+    for place, make in rows:
         try:
-            graphs.append(make(row))
+            graphs.append(make())
         except GraphError as error:
             problem = f"{where}, {place}: " + error.problem.partition(": ")[2]
             if error.policy != "invalid_smiles" or options.policies.invalid_smiles != "skip":
@@ -256,19 +254,6 @@ def _split_lines(text: str, where: str, options: Options) -> list[Line]:
     return lines
 
 
-def _csv_lines(text: str, mark: str, where: str) -> list[Line]:
-    """Split quoted fields; lines that begin with # are comments (SMILES have # inside)."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
-    try:
-        return [
-            (reader.line_num, [field.strip() for field in fields])
-            for fields in reader
-            if fields and any(fields) and not fields[0].startswith("#")
-        ]
-    except csv.Error as error:
-        raise DatasetError(f"{where}, line {reader.line_num}: not CSV ({error})") from error
-
-
 def _known_ends(lines: list[Line], options: Options, where: str) -> tuple[int, int] | None:
     """Return the places of the two columns of an edge list, if the header or the user names them.
 
@@ -320,19 +305,19 @@ def _read_smiles_column(
         if len(fields) <= column:
             raise DatasetError(f"{where}, line {number}: {len(fields)} fields, and no SMILES")
         label = fields[named] if named is not None and named < len(fields) else ""
-        rows.append((number, fields[column], label))
+        rows.append(_molecule(number, fields[column], label, options))
     _note_rest(lines[0][1], {column, named}, where, options)
-    return _molecules(rows, where, options)
+    return _valid(rows, where, options)
 
 
 def _edge_list(
     lines: list[Line], ends: tuple[int, int] | None, where: str, name: str, options: Options
 ) -> Graph:
     """Read an edge list by the names of its columns; without: two names, and perhaps a weight."""
-    strict, first = ends is None, 1
+    headed = ends is not None
     if ends is None:
         ends = (0, 1)
-        first, width = next(((i, len(fields)) for i, fields in lines if len(fields) > 1), (1, 2))
+        width = next((len(fields) for _, fields in lines if len(fields) > 1), 2)
         lines = [(0, _numbered(min(width, 3), options)), *lines]
     header = lines[0][1]
     weight, label = _find(header, options.edge_weights), _find(header, options.edge_labels)
@@ -341,18 +326,16 @@ def _edge_list(
     rows: list[Line] = []
     for number, fields in lines[1:]:
         filled = [text for text in fields if text]
-        if len(fields) == 1 or (len(filled) == 1 and fields[ends[0]] and not strict):
+        if len(fields) == 1 or (headed and filled == fields[ends[0] : ends[0] + 1]):
             alone += filled
-            continue
-        if len(fields) != len(header) or not (fields[ends[0]] and fields[ends[1]]):
-            fit = f"does not fit the header {_joined(header)}"
-            if strict:
-                fit = "is not two names" + (" and a weight" if len(header) == 3 else "")
-                fit += "" if number == first else f", as in line {first}"
+        elif len(fields) == len(header) and fields[ends[0]] and fields[ends[1]]:
+            names += (fields[ends[0]], fields[ends[1]])
+            rows.append((number, fields))
+        else:
+            fit = "two names" + (" and a weight" if len(header) == 3 else "") + " as in other lines"
+            fit = f"does not fit the header {_joined(header)}" if headed else f"is not {fit}"
             raise DatasetError(f"{where}, line {number}: {_joined(fields)} {fit}")
-        names += (fields[ends[0]], fields[ends[1]])
-        rows.append((number, fields))
-    if rows and not strict:
+    if rows and headed:
         _note_rest(header, {*ends, weight, label}, where, options)
     weights, labels = None, None
     if weight is not None:
@@ -383,28 +366,26 @@ def _edge_list(
 def _looks_like_edges(rows: list[list[str]]) -> bool:
     """Tell whether lines without a known header can be an edge list.
 
-    They have two names and perhaps a number each. A first line of texts above whole numbers is an
+    They have two names, and perhaps a number each. A first line of texts above whole numbers is an
     unknown header. Where names are texts, some occur in both columns, or in each column more than
     once; otherwise it is a table of something else.
     """
     listed = [row for row in rows if len(row) > 1]
-    if any(len(row) > 3 or "" in row for row in rows) or not listed:
-        return not listed and all(row != [""] for row in rows)
-    if any(len(row) == 3 and not REAL.fullmatch(row[2]) for row in listed):
+    shaped = all(len(row) <= 3 and "" not in row for row in rows)
+    if not shaped or not all(REAL.fullmatch(row[2]) for row in listed if len(row) == 3):
         return False
-    columns = [[row[place] for row in listed] for place in (0, 1)]
+    if len(listed) < 2:
+        return True
+    columns = [row[0] for row in listed], [row[1] for row in listed]
     whole = [[WHOLE.fullmatch(name) is not None for name in column] for column in columns]
-    if len(listed) < 3 or all(whole[0] + whole[1]):
-        return (
-            len(listed) < 2 or any(side[0] for side in whole) or not all(side[1] for side in whole)
-        )
-    if any(not side[0] and all(side[1:]) for side in whole):
+    headed = [not first and all(others) for first, *others in whole]
+    if len(listed) == 2 or all(map(all, whole)):
+        return not all(headed)
+    if any(headed):
         return False
-    if any(all(side) for side in whole):
-        return False
-    one, other = (set(column) for column in columns)
-    repeated = all(len(set(column)) < len(column) for column in columns)
-    return repeated or not one.isdisjoint(other)
+    one, other = map(set, columns)
+    repeated = len(one) < len(listed) and len(other) < len(listed)
+    return not any(map(all, whole)) and (repeated or not one.isdisjoint(other))
 
 
 def looks_like_smiles(text: str) -> bool:
@@ -451,40 +432,26 @@ def _as_matrix(rows: list[list[str]]) -> tuple[list[str] | None, NDArray[np.floa
 
     Names stand in the first line and the first column, or in the first line only. Tables of two or
     three numbers per line are edge lists, unless they are symmetric with zeros or, of three, ones
-    on the diagonal.
+    on the diagonal, or have names on both sides.
     """
-    n_rows, width = len(rows), len(rows[0])
-    header, corner = rows[0], rows[0][0]
-    if n_rows == width and width > 2 and not REAL.fullmatch(corner):
-        names = header[1:]
-        if names == [row[0] for row in rows[1:]] and len(set(names)) == len(names):
-            values = _numbers([row[1:] for row in rows[1:]], width - 1)
-            return None if values is None else (names, values)
-    if n_rows == width + 1 and width > 1 and not all(map(REAL.fullmatch, header)):
-        values = _numbers(rows[1:], width)
-        if values is not None and len(set(header)) == width and (width > 3 or _is_plain(values)):
-            return header, values
-    if n_rows == width and width > 1:
-        values = _numbers(rows, width)
-        if values is not None and (width > 3 or _is_plain(values)):
-            return None, values
-    return None
-
-
-def _is_plain(matrix: NDArray[np.float64]) -> bool:
-    """Tell whether a small matrix is symmetric with zeros, or of 3 x 3 ones, on its diagonal."""
-    allowed = (0.0, 1.0) if len(matrix) == 3 else (0.0,)
-    plain = any(np.allclose(matrix.diagonal(), value, rtol=0) for value in allowed)
-    return plain and np.allclose(matrix, matrix.T, rtol=0)
-
-
-def _numbers(rows: Iterable[list[str]], width: int) -> NDArray[np.float64] | None:
-    values = []
-    for row in rows:
-        if len(row) != width or not all(map(REAL.fullmatch, row)):
+    header, names, body = rows[0], None, rows
+    framed = header[1:] == [row[0] for row in rows[1:]] and not REAL.fullmatch(header[0])
+    if framed:
+        names, body = header[1:], [row[1:] for row in rows[1:]]
+    elif len(rows) == len(header) + 1 and not all(map(REAL.fullmatch, header)):
+        names, body = header, rows[1:]
+    n = len(body)
+    if n < 2 or any(len(row) != n or not all(map(REAL.fullmatch, row)) for row in body):
+        return None
+    if names is not None and len(set(names)) < n:
+        return None
+    matrix = np.array([[float(field) for field in row] for row in body])
+    if n <= 3 and not framed:
+        diagonal = matrix.diagonal()
+        known = not diagonal.any() or (n == 3 and np.allclose(diagonal, 1, rtol=0))
+        if not known or not np.allclose(matrix, matrix.T, rtol=0):
             return None
-        values.append([float(field) for field in row])
-    return np.array(values)
+    return names, matrix
 
 
 def _as_integers(names: list[Any]) -> list[Any]:

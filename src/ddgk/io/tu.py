@@ -108,29 +108,27 @@ class Text(NamedTuple):
 def _read_texts(path: Path, max_bytes: int) -> tuple[str, dict[str, Text]]:
     """Return the name of the set in a folder or an archive, and its files by kind."""
     # os.path answers False where pathlib raises, for names too long for the system.
-    is_folder = os.path.isdir(path)
-    members: dict[str, bytes] = {}
-    if is_folder:
-        candidates = [file.name for file in path.glob("*_A.txt")]
+    if os.path.isdir(path):
+        allowed, prefix = ByteBudget(max_bytes), f"{path}{os.sep}"
+        files = [file for file in path.glob("*.txt") if _is_wanted(file.name)]
+        found = {file.name: allowed.read_file(file) for file in files}
     elif os.path.isfile(path):
+        prefix = f"{path}: "
         with path.open("rb") as stream:
-            members = read_archive(stream, str(path), _is_wanted, max_bytes)
-        candidates = [member for member in members if member.endswith("_A.txt")]
+            found = read_archive(stream, str(path), _is_wanted, max_bytes)
     else:
         raise DatasetError(f"{shown(str(path))}: there is no such folder or zip archive")
-    if len(candidates) != 1:
-        found = shown(", ".join(sorted(candidates)[:3])) or "none"
-        raise DatasetError(f"{path}: needs exactly one file named DS_A.txt, found {found}")
-    stem = candidates[0].removesuffix("_A.txt")
-    allowed = ByteBudget(max_bytes)
-    texts = {}
-    for kind in KINDS:
-        file = f"{stem}_{kind}.txt"
-        if file in members:
-            texts[kind] = Text(members[file], f"{path}: {shown(file)}")
-        elif is_folder and (path / file).exists():
-            texts[kind] = Text(allowed.read_file(path / file), str(path / file))
-    return PurePosixPath(stem).name, texts
+    stems = [name.removesuffix("_A.txt") for name in found if name.endswith("_A.txt")]
+    if len(stems) != 1:
+        listed = shown(", ".join(sorted(stems)[:3])) or "none"
+        raise DatasetError(f"{path}: needs exactly one file named DS_A.txt, found {listed}")
+    names = {kind: f"{stems[0]}_{kind}.txt" for kind in KINDS}
+    texts = {
+        kind: Text(found[name], f"{prefix}{shown(name)}")
+        for kind, name in names.items()
+        if name in found
+    }
+    return PurePosixPath(stems[0]).name, texts
 
 
 def _is_wanted(member: str) -> bool:
@@ -306,10 +304,6 @@ def read_integers(data: bytes, where: str, n_columns: int | None = None) -> NDAr
 
     >>> read_integers(b"2, 1\n1, 2\n", "toy_A.txt", 2).tolist()
     [[2, 1], [1, 2]]
-    >>> read_integers(b"2, 1\n1; 2\n", "toy_A.txt", 2)
-    Traceback (most recent call last):
-    ...
-    ddgk.errors.DatasetError: toy_A.txt, line 2: '1; 2' is not 2 whole numbers separated by commas
     """
     text, n_columns = _checked(data, where, n_columns, INTEGER, "whole number")
     return np.fromstring(text, dtype=np.int64, sep=" ").reshape(-1, n_columns)

@@ -12,8 +12,10 @@ Locks are between processes; threads of one divide the tiles themselves.
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
+import stat
 import threading
 import time
 import weakref
@@ -30,6 +32,7 @@ except ImportError:  # Windows: no locks; tiles are written whole all the same
     fcntl = None  # type: ignore[assignment]
 
 
+ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
 TEMPORARY = ".writing-"  # prefix of files that are not complete
 
 
@@ -165,19 +168,23 @@ class LocalFolder:
 
 
 def _is_there(path: Path, *, folder: bool = False) -> bool:
-    """Return whether a file or folder exists; raise if something else has its name."""
+    """Return whether a file or folder exists; raise if something else has its name.
+
+    It looks once: another process may make the file meanwhile.
+    """
     try:
-        there = path.is_dir() if folder else path.is_file()
-        other = not there and os.path.lexists(path)
-    except ValueError:  # a NUL in the name
-        return False
-    if other:
-        kind = "a folder" if path.is_dir() else "not a file"
-        kind = "a link to nothing" if path.is_symlink() and not path.exists() else kind
-        raise RunError(
-            f"{path} is {kind}, where a run keeps a file or folder of its own; remove it"
-        )
-    return there
+        mode = path.stat().st_mode
+    except (OSError, ValueError) as error:  # a NUL in the name is a ValueError
+        if isinstance(error, OSError) and error.errno not in ABSENT:
+            raise
+        if not os.path.islink(path):
+            return False
+        kind = "a link to nothing"
+    else:
+        if stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode):
+            return True
+        kind = "a folder" if stat.S_ISDIR(mode) else "not a file"
+    raise RunError(f"{path} is {kind}, where a run keeps a file or folder of its own; remove it")
 
 
 class Bucket:

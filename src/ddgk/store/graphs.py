@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -15,14 +15,12 @@ from ddgk.store.sealed import Arrays, canonical, parse_json
 
 MOST_NODES = 1 << 26  # of all graphs of a file; nodes take no bytes, so it could claim any number
 WIDEST = 1 << 20  # attributes of a node or edge
-MOST_TEXT, MOST_VALUES = 1 << 28, 1 << 23  # of names and alphabets, which are arrays of bytes
+MOST_TEXT, MOST_VALUES = 1 << 28, 1 << 24  # of names and labels, which are JSON as bytes
 
-# What a graph carries beside nodes and edges. Labels are coded by an alphabet in JSON; numbers are
-# kept as they are. A new field of `Graph` is a line here.
+# What a graph carries beside nodes and edges: labels as JSON, numbers as they are.
 NODES, EDGES = "nodes", "n_edges"
-LABELS = {"node_labels": NODES, "edge_labels": EDGES, "node_names": NODES}
+LABELS = ("node_labels", "edge_labels", "node_names")
 NUMBERS = {"node_attributes": NODES, "edge_attributes": EDGES, "edge_weights": EDGES}
-FLAGS = ("directed",)
 
 
 def graphs_to_tensors(
@@ -43,26 +41,10 @@ def graphs_to_tensors(
         NODES: np.asarray([graph.n_nodes for graph in graphs], dtype=np.int64),
         EDGES: np.asarray([graph.n_edges for graph in graphs], dtype=np.int64),
         "edges": np.concatenate([np.empty((0, 2), np.int64), *(graph.edges for graph in graphs)]),
-        "names": text_as_array([graph.name for graph in graphs]),
+        "described": text_as_array([_described(graph, node_names) for graph in graphs]),
     }
-    for name in FLAGS:
-        if any(getattr(graph, name, False) for graph in graphs):
-            arrays[name] = np.asarray([getattr(graph, name) for graph in graphs], dtype=np.uint8)
-    for name in LABELS:
-        lists = [_carried_labels(graph, name, node_names) for graph in graphs]
-        if any(labels is not None for labels in lists):
-            known: dict[tuple[type, Hashable], int] = {}
-            codes = [
-                known.setdefault((type(label), label), len(known))
-                for labels in lists
-                for label in labels or ()
-            ]
-            arrays[f"{name}.carried"] = np.asarray([x is not None for x in lists], dtype=np.uint8)
-            arrays[name] = np.asarray(codes, dtype=np.int64)
-            alphabet = [label_as_json(label, describe(graphs[0].name)) for _, label in known]
-            arrays[f"{name}.alphabet"] = text_as_array(alphabet)
     for name in NUMBERS:
-        values = [getattr(graph, name, None) for graph in graphs]
+        values = [getattr(graph, name) for graph in graphs]
         # Attributes of graphs may differ in width, so they are kept flat.
         if any(value is not None for value in values):
             width = [-1 if v is None else v.shape[1] if v.ndim == 2 else 1 for v in values]
@@ -72,12 +54,16 @@ def graphs_to_tensors(
     return {f"{prefix}{name}": np.ascontiguousarray(array) for name, array in arrays.items()}
 
 
-def _carried_labels(graph: Graph, name: str, node_names: bool) -> Sequence[Hashable] | None:
-    plain = graph.node_names == tuple(range(graph.n_nodes)) or not node_names
-    if name == "node_names" and plain:
-        return None
-    labels: Sequence[Hashable] | None = getattr(graph, name)
-    return labels
+def _described(graph: Graph, node_names: bool) -> dict[str, Any]:
+    """Return the name and direction of a graph and its labels, as JSON."""
+    found: dict[str, Any] = {"name": graph.name, "directed": graph.directed}
+    for key in LABELS:
+        labels = getattr(graph, key)
+        if key == "node_names" and (not node_names or labels == tuple(range(graph.n_nodes))):
+            continue
+        if labels is not None:
+            found[key] = [label_as_json(label, describe(graph.name)) for label in labels]
+    return found
 
 
 def graphs_from_tensors(tensors: Mapping[str, NDArray[Any]], *, prefix: str = "") -> list[Graph]:
@@ -97,25 +83,21 @@ def graphs_from_tensors(tensors: Mapping[str, NDArray[Any]], *, prefix: str = ""
     if edges.dtype.kind != "i" or edges.shape[1:] != (2,):
         raise ValueError(f"its edges are {edges.dtype} of shape {edges.shape}")
     counts = {NODES: nodes, EDGES: n_edges}
-    columns: dict[str, list[Any]] = {
-        "edges": _cut(edges, n_edges),
-        "name": texts_from_array(arrays["names"], len(nodes)),
-    }
-    for name in FLAGS:
-        if name in arrays:
-            columns[name] = _counts(arrays, name).astype(bool).tolist()
-    for name, owner in LABELS.items():
-        if name in arrays:
-            columns[name] = _labels(arrays, name, counts[owner])
+    columns: dict[str, list[Any]] = {"edges": _cut(edges, n_edges)}
     for name, owner in NUMBERS.items():
         if name in arrays:
             columns[name] = _numbers(arrays, name, counts[owner])
-    if any(len(column) != len(nodes) for column in columns.values()):
+    described = _values(arrays["described"])
+    if any(len(column) != len(nodes) for column in (described, *columns.values())):
         raise ValueError("its lists of graphs differ in length")
     graphs = []
-    for place, n_nodes in enumerate(nodes.tolist()):
-        fields = {name: column[place] for name, column in columns.items()}
-        graphs.append(Graph(n_nodes, fields.pop("edges"), **fields, missing="mask"))
+    for place, (n_nodes, own) in enumerate(zip(nodes.tolist(), described, strict=True)):
+        if not isinstance(own, dict) or not isinstance(own["name"], str | None):
+            raise ValueError("its names are not text")
+        fields = own | {name: column[place] for name, column in columns.items()}
+        for key in set(LABELS) & set(own):
+            fields[key] = [label_from_json(label) for label in own[key]]
+        graphs.append(Graph(n_nodes, **fields, missing="mask"))
     return graphs
 
 
@@ -155,18 +137,6 @@ def _cut(array: NDArray[Any], counts: NDArray[np.int64]) -> list[NDArray[Any]]:
         raise ValueError("its lengths do not add up")
     ends = np.concatenate([[0], np.cumsum(counts)])
     return [array[first:last] for first, last in pairwise(ends.tolist())]
-
-
-def _labels(
-    arrays: Arrays, name: str, counts: NDArray[np.int64]
-) -> list[tuple[Hashable, ...] | None]:
-    alphabet = [label_from_json(label) for label in _values(arrays[f"{name}.alphabet"])]
-    carried = _counts(arrays, f"{name}.carried").astype(bool)
-    parts = _cut(_counts(arrays, name), np.where(carried, counts, 0))
-    return [
-        tuple(alphabet[code] for code in part.tolist()) if known else None
-        for part, known in zip(parts, carried.tolist(), strict=True)
-    ]
 
 
 def _numbers(arrays: Arrays, name: str, counts: NDArray[np.int64]) -> list[NDArray[Any] | None]:

@@ -6,7 +6,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from ddgk import DDGK, features
+from ddgk import DDGK, features, kernels
 from ddgk import shares as under_test
 from specimens import graph_of, random_graph, shuffled
 
@@ -45,7 +45,7 @@ def plain_kernel(model, graphs):
     alike = (1 - near) * views + near * common
     nearest = (alike + np.diag([np.inf] * len(graphs))).argmin(axis=1)
     ratio = size[np.arange(len(graphs)), nearest].mean() / size[pairs].mean()
-    agreement = min(1, max(0, 2 - 2 * ratio))
+    agreement = min(1, max(0.1, 2 - 2 * ratio))
     return np.exp(-alike - config.size_weight * agreement * size)
 
 
@@ -91,16 +91,21 @@ def test_size_counts_where_graphs_that_look_alike_agree_in_it():
     crossed = np.array([[0, 9, 1, 9], [9, 0, 9, 1], [1, 9, 0, 9], [9, 1, 9, 0.0]])
     between = np.array([[0, 1, 9, 9], [9, 0, 1, 9], [9, 9, 0, 1], [9, 9, 1, 0.0]])
     assert features._size_agreement(pairs, sizes) == 1  # .75 on average
-    assert features._size_agreement(crossed, sizes) == 0  # 2.25
+    assert features._size_agreement(crossed, sizes) == 0.1  # 2.25
     assert features._size_agreement(between, sizes) == pytest.approx(2 - 2 * 1.0 / 1.75)
-    assert features._size_agreement(pairs, np.zeros((4, 4))) == 0
+    assert features._size_agreement(np.zeros((4, 4)), sizes) == 1  # the nearest in size, .75
+    assert features._size_agreement(pairs, np.zeros((4, 4))) == 1
 
 
-def test_size_does_not_count_where_every_kind_comes_in_two_sizes():
+def test_size_hardly_counts_where_every_kind_comes_in_two_sizes():
     makers = (nx.cycle_graph, lambda n: nx.star_graph(n - 1))
     graphs = [graph_of(make(n)) for make in makers for n in (16, 32)]
-    scales = DDGK(n_sources=4, random_state=0).fit(graphs)._model.map.scales
-    assert scales[features.PARTS.index("size")] == 0
+    model = DDGK(n_sources=4, random_state=0).fit(graphs)
+    gap = model._model.map.scales[features.PARTS.index("size")] * 2 * np.log(2)  # of the median
+    assert gap == pytest.approx(0.1 * model.config_.size_weight, rel=0.1)
+    apart = kernels.distances(model.transform(graphs))
+    assert apart[0].argsort()[:2].tolist() == [0, 1]  # rings of 16 and 32
+    assert apart[0, 1] > 0.01
 
 
 def test_the_kernel_is_positive_definite(model):

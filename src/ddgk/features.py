@@ -22,10 +22,10 @@ all neighbourhoods differ would only add a constant to all distances; their weig
 Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs. It counts where
 graphs that look alike agree in it: with G' the anchor nearest to G by views and neighbourhoods,
 
-    u = 2 - 2 mean_G S(G, G') / mean_{G, H} S(G, H),        at least 0 and at most 1
+    u = 2 - 2 mean_G S(G, G') / mean_{G, H} S(G, H),        at least .1 and at most 1
 
-is 1 where nearest anchors differ in size at most half as much as any two, and 0 where they differ
-as any two do.
+is 1 where nearest anchors differ in size at most half as much as any two, and least where they
+differ as any two do. It is never 0: graphs that differ only in size are not equal.
 
 Real attributes. A(G, H) is the sliced Wasserstein distance of the standardised attributes and
 labels of a node, followed by their means over its neighbours.
@@ -67,6 +67,7 @@ Doubles = NDArray[np.float64]
 PARTS = ("views", "neighbourhoods", "size", "attributes")
 N_DIRECTIONS = 32  # of node views
 N_ATTRIBUTE_DIRECTIONS = 64  # half of them look at a node alone, half at its neighbours, too
+LEAST_AGREEMENT = 0.1  # u where graphs that look alike do not agree in size
 SMALLEST_EIGENVALUE = 1e-6  # relative to the largest
 # Attributes are fixed-point numbers, whose sums are exact.
 POINT_UNIT, DIRECTION_UNIT = float(1 << 16), float(1 << 15)
@@ -366,14 +367,18 @@ def _radius_weights(neighbourhoods: Sequence[AnchorShares], anchors: Description
 
 
 def _size_agreement(apart: Doubles, sizes: Doubles) -> float:
-    """Return u: whether the nearest other anchor is nearer in size than any other."""
+    """Return u: whether the nearest other anchor is nearer in size than any other.
+
+    Of anchors that look equally near, the nearest in size counts.
+    """
     pairs = sizes[np.triu_indices(len(sizes), 1)]
     if not pairs.any():
-        return 0.0
+        return 1.0
     others = apart.copy()
     np.fill_diagonal(others, np.inf)
-    nearest = np.take_along_axis(sizes, others.argmin(axis=1)[:, None], axis=1)
-    return float(np.clip(2.0 - 2.0 * nearest.mean() / pairs.mean(), 0.0, 1.0))
+    near = others <= others.min(axis=1, keepdims=True) * (1 + 1e-9)
+    nearest = np.where(near, sizes, np.inf).min(axis=1)
+    return float(np.clip(2.0 - 2.0 * nearest.mean() / pairs.mean(), LEAST_AGREEMENT, 1.0))
 
 
 def _median(distances: Doubles) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import DDGKError, ModelFileError, ModelNotFoundError, RunError, shown
-from ddgk.store.files import open_folder, write_atomically
+from ddgk.store.files import open_folder, replacing
 
 Arrays = dict[str, NDArray[Any]]
 Model = TypeVar("Model")
@@ -42,6 +42,7 @@ DTYPES = {
     for kind, sizes in {"f": (2, 4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}.items()
     for size in sizes
 } | {"BOOL": "|b1"}
+KINDS = {dtype: kind for kind, dtype in DTYPES.items()}
 
 DAMAGE = (
     *(ArithmeticError, AssertionError, AttributeError, DDGKError, LookupError, MemoryError),
@@ -127,17 +128,42 @@ def pack(
     >>> unpack("rows", file, context="tile 7")
     ({'x': array([0, 1, 2])}, {'a': 1})
     """
-    from safetensors.numpy import save
-
-    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    return save(whole, {KEY: canonical(_seal(kind, content, whole, context))})
+    return b"".join(_chunks(kind, arrays, content, context))
 
 
 def save_sealed(
     path: Path, kind: str, arrays: Mapping[str, NDArray[Any]], content: Any = None
 ) -> None:
-    """Write a sealed file atomically."""
-    write_atomically(path, pack(kind, arrays, content))
+    """Write a sealed file atomically, without a copy of the arrays in memory."""
+    with replacing(path) as file:
+        for chunk in _chunks(kind, arrays, content, ""):
+            file.write(chunk)
+
+
+def _chunks(
+    kind: str, arrays: Mapping[str, NDArray[Any]], content: Any, context: str
+) -> Iterator[bytes | memoryview]:
+    """Yield a safetensors file: the length of the header, the header, the arrays end to end."""
+    whole = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    header: dict[str, Any] = {
+        "__metadata__": {KEY: canonical(_seal(kind, content, whole, context))}
+    }
+    end = 0
+    # Large items first, so that each array begins at a multiple of the size of its items.
+    order = sorted(whole, key=lambda name: (-whole[name].itemsize, name))
+    for name in order:
+        array, start = whole[name], end
+        end += array.nbytes
+        header[name] = {
+            "dtype": KINDS[array.dtype.str],
+            "shape": array.shape,
+            "data_offsets": (start, end),
+        }
+    text = json.dumps(header).encode()
+    text += b" " * (-len(text) % 8)
+    yield len(text).to_bytes(8, "little") + text
+    for name in order:
+        yield whole[name].reshape(-1).view(np.uint8).data
 
 
 def unpack(kind: str, file: bytes, context: str = "") -> tuple[Arrays, Any]:

@@ -41,7 +41,7 @@ DTYPES = {
     f"{kind.upper()}{8 * size}": np.dtype(f"{kind}{size}").str
     for kind, sizes in {"f": (2, 4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}.items()
     for size in sizes
-} | {"BOOL": "|b1"}
+} | {"BOOL": "|b1", "C64": "<c8"}
 KINDS = {dtype: kind for kind, dtype in DTYPES.items()}
 
 DAMAGE = (

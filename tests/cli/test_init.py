@@ -105,6 +105,8 @@ def test_mistakes_in_usage_are_one_line(fails):
     assert "see ddgk datasets --help" in fails("datasets", "gte", code=2)
     assert "--bogus" in fails("--bogus", code=2)
     assert "GRAPHS" in fails("embed", code=2)
+    assert "put a pattern in quotes" in fails("compare", "a.gml", "b.gml", code=2)
+    assert "pattern" not in fails("doctor", "a.gml", code=2)
     assert "\\x1b[31m" in fails("embed", "x", "--\x1b[31m", code=2)
 
 

@@ -196,7 +196,11 @@ def _misuse(error: Any) -> Exception:
         typer.echo(ctx.get_help(), err=True)
         return typer.Exit(MISUSED)
     text = " ".join(error.format_message().split()).removeprefix("Invalid value: ")
-    said = shown(text.rstrip("."), 1000)
+    said = shown(text.rstrip("."), 300)
+    if "unexpected extra argument" in text and any(
+        parameter.metavar == "GRAPHS" for parameter in ctx.command.params
+    ):  # the shell has replaced a pattern by the names of files
+        said += "; name one folder, or put a pattern in quotes, as in 'graphs/*.gml'"
     where = "ddgk" if ctx is None else ctx.command_path
     typer.echo(f"error: {said}; see {where} --help", err=True)
     return typer.Exit(MISUSED)

@@ -329,7 +329,7 @@ class LocalModel(Model):
         assert self.features is not None
         return self.features
 
-    @property
+    @cached_property
     def columns(self) -> list[str]:
         """Names of the columns."""
         return [f"ddgk{place}" for place in range(self.map.n_features)]

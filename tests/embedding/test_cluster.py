@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from ddgk.embedding import embed_graphs, embed_into
-from ddgk.embedding.workers import _Patience
+from ddgk.embedding.workers import Report, _Patience, on_dask
 from ddgk.errors import ClusterError, MissingExtraError, TileError
 from ddgk.store import open_run
 from ddgk.store.run import begun_again
@@ -89,6 +89,27 @@ def test_a_cluster_gives_the_same_bits_also_when_a_worker_dies(client, expected,
     np.testing.assert_array_equal(run.rows(), rows)
     assert len(run.finished) == run.n_tiles
     assert sum(begun_again(run).values()) <= 2  # one tile, begun twice
+
+
+def test_a_report_whose_worker_died_is_computed_again(client):
+    """A worker holds what it reported until that is fetched; here it dies before."""
+
+    def work(tile):
+        time.sleep(1)
+        return Report(tile, "computed")
+
+    reports = on_dask(client, work, [0, 1])
+    tiles = {next(reports).tile}
+    time.sleep(0.5)
+    ((key, (holder,)),) = client.who_has().items()
+    os.kill(client.run(os.getpid)[holder], signal.SIGKILL)
+    deadline = time.monotonic() + 20
+    while client.futures[key].status == "finished" and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert client.futures[key].status == "lost"
+    tiles.add(next(reports).tile)
+    assert tiles == {0, 1}
+    assert list(reports) == []
 
 
 def test_a_tile_that_fails_on_the_cluster_is_named(client, expected, tmp_path):

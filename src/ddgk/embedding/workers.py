@@ -230,15 +230,20 @@ def on_dask(client: Any, work: Callable[[int], Report], tiles: Iterable[int]) ->
         raise _gone(client, error) from error
     patience = _Patience(client)
     try:
-        for _ in futures:
-            future = None
-            while future is None:
-                with suppress(queue.Empty):
-                    future = came.get(timeout=0.5)
-                if future is None:
-                    patience.check()
+        left = len(futures)
+        while left:
+            try:
+                future = came.get(timeout=0.5)
+            except queue.Empty:
+                patience.check()
+                continue
+            if future.status in ("pending", "lost"):  # the worker that held its report died
+                future.add_done_callback(came.put)
+                patience.check()
+                continue
             patience.forget()
-            if future.status not in ("finished", "error"):  # cancelled, or lost with the scheduler
+            left -= 1
+            if future.status not in ("finished", "error"):  # cancelled
                 raise _gone(client)
             try:
                 yield _report(future, known[future.key])

@@ -38,8 +38,8 @@ class DDGK(Transformer):
 
     A small encoder is trained for each of a few source graphs. Every graph learns attention onto
     each source through the frozen encoder; the loss that remains is its divergence from the source.
-    With the default configuration the columns are a compact feature map of divergences and of what
-    every node looks like from the sources (`ddgk.features`): inner products are a kernel, and
+    With the default configuration the columns are a compact feature map of what nodes look like
+    from the sources and of their neighbourhoods (`ddgk.features`): inner products are a kernel, and
     Euclidean distances its distance. With the presets "paper" and "authors" they are the
     divergences themselves.
 

@@ -196,7 +196,7 @@ def _misuse(error: Any) -> Exception:
         typer.echo(ctx.get_help(), err=True)
         return typer.Exit(MISUSED)
     text = " ".join(error.format_message().split()).removeprefix("Invalid value: ")
-    said = shown(text.rstrip("."), 300)
+    said = shown(text.rstrip("."), 1000)
     if "unexpected extra argument" in text and any(
         parameter.metavar == "GRAPHS" for parameter in ctx.command.params
     ):  # the shell has replaced a pattern by the names of files

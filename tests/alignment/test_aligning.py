@@ -342,6 +342,8 @@ def test_the_ceiling_on_seconds_is_marked():
 
 
 def test_ctrl_c_returns_the_best_so_far():
+    # A shell starts background jobs with Ctrl-C ignored, and Python then leaves it so.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     graph = from_networkx(networkx.random_geometric_graph(900, 0.05, seed=1))
     target, _ = damaged(graph, 0.3, 2)
     align(Graph(2, []), Graph(2, [(0, 1)]))  # compiles
@@ -349,6 +351,7 @@ def test_ctrl_c_returns_the_best_so_far():
     timer.start()
     found = align(target, graph, options=AlignmentOptions(search_steps=20_000))
     timer.join()
+    signal.signal(signal.SIGINT, before)
     assert found.stopped_early
 
 

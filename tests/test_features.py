@@ -36,17 +36,48 @@ def plain_kernel(model, graphs):
     )
     config, pairs = fitted.config, np.triu_indices(len(graphs), 1)
     near = config.neighbourhood_weight
+    around = labels_around(fitted, graphs, pairs)
+    views, common, size = (differences(values) for values in (columns, shares, sizes))
     views, common, size = (
-        apart / np.median(apart[pairs])
-        for apart in (
-            np.abs(values[:, None] - values[None]).sum(-1) for values in (columns, shares, sizes)
-        )
+        apart / np.median(apart[pairs]) for apart in (views, common + around, size)
     )
     alike = (1 - near) * views + near * common
     nearest = (alike + np.diag([np.inf] * len(graphs))).argmin(axis=1)
     ratio = size[np.arange(len(graphs)), nearest].mean() / size[pairs].mean()
     agreement = min(1, max(0.1, 2 - 2 * ratio))
     return np.exp(-alike - config.size_weight * agreement * size)
+
+
+def differences(columns):
+    return np.abs(columns[:, None] - columns[None]).sum(-1)
+
+
+def labels_around(fitted, graphs, pairs):
+    """Distances L: shares of labels at the ends of random walks, as the equation says."""
+    total = np.zeros((len(graphs), len(graphs)))
+    names = sorted({label for graph in graphs for label in graph.node_labels})
+    ends = [np.eye(len(names))[[names.index(x) for x in graph.node_labels]] for graph in graphs]
+    for radius in range(1, fitted.training.n_steps + 1):
+        step = []
+        for graph, shares in zip(graphs, ends, strict=True):
+            adjacency = np.zeros((graph.n_nodes, graph.n_nodes))
+            adjacency[tuple(graph.edges.T)] = adjacency[tuple(graph.edges.T[::-1])] = 1
+            step.append(adjacency @ shares / np.maximum(adjacency.sum(axis=1, keepdims=True), 1))
+        ends = step
+        shares = columns_of([histogram(fitted, graph)[radius] for graph in graphs])
+        common = np.minimum(shares[:, None], shares[None]).sum(-1)
+        np.fill_diagonal(common, -1)
+        weight = 1 - 3 * common.max(axis=1).mean()
+        if weight <= 0:
+            continue
+        nodes = np.sort(np.concatenate(ends), axis=0)
+        levels = (np.arange(16) + 0.5) / 16 * len(nodes)
+        thresholds = nodes[np.ceil(levels).astype(int) - 1]  # (n_thresholds, n_labels)
+        widths = np.gradient(thresholds, axis=0) / (thresholds[-1] - thresholds[0])
+        columns = [((own[:, None] <= thresholds).mean(axis=0) * widths).ravel() for own in ends]
+        soft, exact = differences(np.array(columns)), differences(shares)
+        total += weight * soft * np.median(exact[pairs]) / np.median(soft[pairs])
+    return total
 
 
 def columns_of(histograms):

@@ -1,7 +1,7 @@
 """The compact embedding: one kernel of graphs, and its feature map.
 
-A graph is described by four distributions over its nodes, and each becomes columns whose L1
-distance compares it with another graph.
+A graph is described by distributions over its nodes, and each becomes columns whose L1 distance
+compares it with another graph.
 
 Node views. The view of node i is a random projection of what its edges cost: of the structure terms
 of local attention (`ddgk.engine.local`), against every source s, after every step t,
@@ -19,6 +19,15 @@ and node labels, and
 r_t is how much of an anchor its nearest other anchor has at radius t, on average. Radii at which
 all neighbourhoods differ would only add a constant to all distances; their weight is near 0.
 
+Labels. Where neighbourhoods hardly recur, the labels around nodes are compared softly. p_t(i, c) is
+the probability that a random walk of t steps from node i ends at a node with label c, and
+
+    L(G, H) = sum_{t = 1..n_steps} s_t W_t(G, H),      s_t = max(0, 1 - 3 r_t)
+
+with W_t the Wasserstein distance on the line between the values p_t(i, c) of the nodes of G and of
+H, its mean over labels c, scaled to the median of distances at radius t in N. Molecules share
+most of their neighbourhoods, and s_t is 0; in proteins almost no two are equal.
+
 Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs. It counts where
 graphs that look alike agree in it: with G' the anchor nearest to G by views and neighbourhoods,
 
@@ -30,9 +39,9 @@ differ as any two do. It is never 0: graphs that differ only in size are not equ
 Real attributes. A(G, H) is the sliced Wasserstein distance of the standardised attributes and
 labels of a node, followed by their means over its neighbours.
 
-Each distance is divided by its median over the anchors. The kernel is
+Each distance is divided by its median over the anchors; N + L is one. The kernel is
 
-    K(G, H) = exp(-((1 - w) ((1 - a) V + a N) + w A + b u S)),
+    K(G, H) = exp(-((1 - w) ((1 - a) V + a (N + L)) + w A + b u S)),
     a = neighbourhood_weight, b = size_weight, w = attribute_weight (0 without real attributes)
 
 The exponent is an L1 distance, so K is positive definite: a Laplacian kernel. Columns are its
@@ -47,16 +56,16 @@ kernel matrix where all anchors have a column), so that columns have similar var
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.compiling import kept
 from ddgk.engine.local import LocalOutcome
-from ddgk.engine.neighbourhoods import REALS, LocalTargets
+from ddgk.engine.neighbourhoods import REALS, Adjacency, LocalTargets
 from ddgk.shares import AnchorShares, Shares, count_shares, node_neighbourhoods
 from ddgk.sliced import SlicedDistance
 
@@ -64,9 +73,11 @@ Integers = NDArray[np.int64]
 Singles = NDArray[np.float32]
 Doubles = NDArray[np.float64]
 
-PARTS = ("views", "neighbourhoods", "size", "attributes")
+PARTS = ("views", "neighbourhoods", "labels", "size", "attributes")
+DENSE = [0, 2, 3, 4]  # parts that have a column for every threshold
 N_DIRECTIONS = 32  # of node views
 N_ATTRIBUTE_DIRECTIONS = 64  # half of them look at a node alone, half at its neighbours, too
+MAX_LABELS = 32  # the most frequent ones, whose shares around nodes are compared
 LEAST_AGREEMENT = 0.1  # u where graphs that look alike do not agree in size
 SMALLEST_EIGENVALUE = 1e-6  # relative to the largest
 # Attributes are fixed-point numbers, whose sums are exact.
@@ -82,7 +93,8 @@ class Description:
 
     starts: graph g has the nodes starts[g]..starts[g + 1]. sizes: columns of S, (n_graphs, 2).
     views, ids: distinct node views, and which is whose. neighbourhoods: one per radius. points:
-    standardised attributes of every node and means over its neighbours, (n_nodes, 2 k).
+    standardised attributes of every node and means over its neighbours, (n_nodes, 2 k). labels:
+    indicators of the label of every node, (n_nodes, n_labels). out: neighbours of every node.
     """
 
     starts: Integers
@@ -91,6 +103,8 @@ class Description:
     ids: Integers
     neighbourhoods: tuple[Shares, ...]
     points: Integers
+    labels: Doubles
+    out: Adjacency
 
 
 def describe_targets(
@@ -111,6 +125,8 @@ def describe_targets(
         outcome.ids,
         tuple(count_shares(ids, hashes, graph, n_nodes) for ids, hashes in bare),
         attribute_points(targets),
+        np.zeros((len(graph), 0)) if node_labels is None else targets.attributes[node_labels].own,
+        targets.out,
     )
 
 
@@ -124,11 +140,14 @@ def attribute_points(targets: LocalTargets) -> Integers:
         return np.zeros((targets.n_nodes, 0), np.int64)
     own = np.hstack([np.nan_to_num(attribute.own, nan=0.0) for attribute in targets.attributes])
     points = np.rint(np.clip(own * POINT_UNIT, -LARGEST_POINT, LARGEST_POINT)).astype(np.int64)
-    running = np.zeros((len(targets.out.nodes) + 1, points.shape[1]), np.int64)
-    np.cumsum(points[targets.out.nodes], axis=0, out=running[1:])
-    sums = np.diff(running[targets.out.starts], axis=0)
-    degrees = np.maximum(np.diff(targets.out.starts), 1)[:, None]
-    return np.hstack([points, np.rint(sums / degrees).astype(np.int64)])
+    return np.hstack([points, neighbour_means(points, targets.out)])
+
+
+def neighbour_means(points: Integers, out: Adjacency) -> Integers:
+    """Return the mean of the points of every node's neighbours; 0 where there are none."""
+    means = np.zeros_like(points)
+    _average(points, out.starts, out.nodes, means)
+    return means
 
 
 @dataclass(frozen=True)
@@ -137,15 +156,19 @@ class CompactMap:
 
     Attributes
     ----------
-    scales : array of shape (4,)
+    scales : array of shape (5,)
         Weight of each of `PARTS` in the exponent divided by its median.
     views : SlicedDistance
+    label_columns : array of int
+        The most frequent labels of the anchors.
+    labels : dict from int to SlicedDistance
+        Distances W_t by radius t, scaled; no radius where s_t is 0.
     attributes : SlicedDistance or None
         None without real attributes.
     directions : array of shape (2 k, n_directions)
         Along which attributes are compared.
     columns : array of shape (n_anchors, n_columns)
-        Columns of views, size and attributes of the anchors, times their scales.
+        Columns of views, labels, size and attributes of the anchors, times their scales.
     neighbourhoods : tuple of AnchorShares
         One per radius.
     radius_weights : array of shape (n_steps + 1,)
@@ -156,12 +179,23 @@ class CompactMap:
 
     scales: Doubles
     views: SlicedDistance
+    label_columns: Integers
+    labels: dict[int, SlicedDistance]
     attributes: SlicedDistance | None
     directions: Integers
     columns: Singles
     neighbourhoods: tuple[AnchorShares, ...]
     radius_weights: Doubles
     weights: Singles
+
+    ARRAYS: ClassVar[Sequence[str]] = (
+        "scales",
+        "label_columns",
+        "directions",
+        "columns",
+        "radius_weights",
+        "weights",
+    )
 
     @classmethod
     def fit(
@@ -174,9 +208,12 @@ class CompactMap:
         attributes = None
         if places.shape[1] > 0:
             attributes = SlicedDistance.fit(places, np.ones(len(places), np.int64))
+        frequent = np.argsort(-anchors.labels.sum(axis=0), kind="stable")[:MAX_LABELS]
         blank = cls(
             np.ones(len(PARTS)),
             SlicedDistance.fit(anchors.views, counts),
+            frequent,
+            {},
             attributes,
             directions,
             np.zeros((0, 0), np.float32),
@@ -184,14 +221,26 @@ class CompactMap:
             np.zeros(0),
             np.zeros((0, 0), np.float32),
         )
-        blank = replace(blank, radius_weights=_radius_weights(blank.neighbourhoods, anchors))
+        apart = [
+            own.distances(shares)
+            for own, shares in zip(blank.neighbourhoods, anchors.neighbourhoods, strict=True)
+        ]
+        recurring = np.array([_recurrence(distances) for distances in apart])
+        blank = replace(
+            blank,
+            radius_weights=recurring,
+            labels=_label_distances(anchors, frequent, 1 - 3 * recurring, apart),
+        )
         columns = blank.dense_columns(anchors)
         parts = [np.zeros((len(part), len(part))) for part in columns]
         for part, values in zip(parts, columns, strict=True):
             _absolute_differences(values, values, part)
-        parts.insert(1, blank.neighbourhood_distances(anchors))
-        scales = np.array([w / _median(d) for w, d in zip(weights, parts, strict=True)])
-        scales[2] *= _size_agreement(scales[0] * parts[0] + scales[1] * parts[1], parts[2])
+        parts.insert(1, sum(r * part for r, part in zip(recurring, apart, strict=True)))
+        views, shares, labels, size, own = parts
+        common = shares + labels
+        medians = [_median(part) for part in (views, common, common, size, own)]
+        scales = np.array(weights) / medians
+        scales[3] *= _size_agreement(scales[0] * views + scales[1] * common, size)
         exponent = sum(scale * part for scale, part in zip(scales, parts, strict=True))
         fitted = replace(blank, scales=scales)
         return replace(
@@ -206,18 +255,22 @@ class CompactMap:
         return int(self.weights.shape[1])
 
     def dense_columns(self, graphs: Description) -> list[Singles]:
-        """Return the columns of views, size and attributes, (n_graphs, n_columns) each."""
-        nodes = np.arange(len(graphs.points))
+        """Return the columns of the parts `DENSE`, (n_graphs, n_columns) each."""
+        nodes = np.arange(graphs.starts[-1])
         attributes = np.zeros((len(graphs.sizes), 0), np.float32)
         if self.attributes is not None:
             places = _places(graphs.points, self.directions)
             attributes = self.attributes.columns(places, nodes, graphs.starts)
         views = self.views.columns(graphs.views, graphs.ids, graphs.starts)
-        return [views, graphs.sizes.astype(np.float32), attributes]
+        labels = [np.zeros((len(graphs.sizes), 0), np.float32)]
+        for radius, points in label_points(graphs, self.label_columns, max(self.labels, default=0)):
+            if radius in self.labels:
+                labels.append(self.labels[radius].columns(points, nodes, graphs.starts))
+        return [views, np.hstack(labels), graphs.sizes.astype(np.float32), attributes]
 
     def scaled_columns(self, graphs: Description) -> Singles:
         """Return all dense columns, so that their L1 distance is their part of the exponent."""
-        scales = self.scales[[0, 2, 3]].astype(np.float32)
+        scales = self.scales[DENSE].astype(np.float32)
         parts = zip(scales, self.dense_columns(graphs), strict=True)
         return np.ascontiguousarray(np.hstack([scale * columns for scale, columns in parts]))
 
@@ -263,21 +316,27 @@ class CompactMap:
             name: scale * part for name, scale, part in zip(PARTS, self.scales, apart, strict=True)
         }
 
-    def check(self, n_steps: int, width: int) -> None:
+    def check(self, n_steps: int, width: int, n_labels: int) -> None:
         """Raise where the arrays do not fit each other or the model.
 
-        width: number of attribute columns; 0 without real attributes.
+        width: number of attribute columns; 0 without real attributes. n_labels: of nodes.
         """
         n_anchors = len(self.columns)
         if (self.attributes is None) != (width == 0):
             raise ValueError("the feature map has an attribute distance where the model has none")
         self.views.check(N_DIRECTIONS)
         n_columns = self.views.n_columns + 2
+        for radius, distance in self.labels.items():
+            distance.check(len(self.label_columns))
+            n_columns += distance.n_columns
+            if not 1 <= radius <= n_steps:
+                raise ValueError("the feature map compares labels at another radius")
         if self.attributes is not None:
             self.attributes.check(N_ATTRIBUTE_DIRECTIONS)
             n_columns += self.attributes.n_columns
         shapes = {
             "scales": (len(PARTS),),
+            "label_columns": (min(n_labels, MAX_LABELS),),
             "directions": (2 * width, N_ATTRIBUTE_DIRECTIONS if width else 0),
             "columns": (n_anchors, n_columns),
             "radius_weights": (n_steps + 1,),
@@ -287,6 +346,8 @@ class CompactMap:
             array = getattr(self, name)
             if array.shape != shape or not np.isfinite(array).all():
                 raise ValueError(f"{name} of the feature map does not fit")
+        if not np.isin(self.label_columns, np.arange(n_labels)).all():
+            raise ValueError("the feature map compares labels that the model does not have")
         if len(self.neighbourhoods) != n_steps + 1:
             raise ValueError("the feature map has another number of steps")
         for shares in self.neighbourhoods:
@@ -294,19 +355,18 @@ class CompactMap:
 
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return all arrays by name, and the numbers."""
-        tensors: dict[str, NDArray[Any]] = {
-            name: getattr(self, name)
-            for name in ("scales", "directions", "columns", "radius_weights", "weights")
-        }
-        for name, sliced in (("views", self.views), ("attributes", self.attributes)):
-            if sliced is not None:
-                tensors |= {
-                    f"{name}.thresholds": sliced.thresholds,
-                    f"{name}.widths": sliced.widths,
-                }
+        tensors: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in self.ARRAYS}
+        sliced = {f"labels{radius}": distance for radius, distance in self.labels.items()}
+        for name, distance in (
+            sliced | {"views": self.views, "attributes": self.attributes}
+        ).items():
+            if distance is not None:
+                tensors |= {f"{name}.thresholds": distance.thresholds}
+                tensors |= {f"{name}.widths": distance.widths}
         for radius, shares in enumerate(self.neighbourhoods):
             tensors |= {f"radius{radius}.{name}": getattr(shares, name) for name in shares.ARRAYS}
-        return tensors, {"bits": [shares.bits for shares in self.neighbourhoods]}
+        bits = [shares.bits for shares in self.neighbourhoods]
+        return tensors, {"bits": bits, "label_radii": list(self.labels)}
 
     @classmethod
     def from_parts(
@@ -325,14 +385,11 @@ class CompactMap:
             for radius, bits in enumerate(numbers["bits"])
         )
         return cls(
-            tensors["scales"],
-            sliced("views"),
-            sliced("attributes") if "attributes.thresholds" in tensors else None,
-            tensors["directions"],
-            tensors["columns"],
-            neighbourhoods,
-            tensors["radius_weights"],
-            tensors["weights"],
+            views=sliced("views"),
+            labels={int(radius): sliced(f"labels{radius}") for radius in numbers["label_radii"]},
+            attributes=sliced("attributes") if "attributes.thresholds" in tensors else None,
+            neighbourhoods=neighbourhoods,
+            **{name: tensors[name] for name in cls.ARRAYS},
         )
 
 
@@ -356,14 +413,44 @@ def _places(points: Integers, directions: Integers) -> Singles:
     return ((points @ directions) / (POINT_UNIT * DIRECTION_UNIT)).astype(np.float32)
 
 
-def _radius_weights(neighbourhoods: Sequence[AnchorShares], anchors: Description) -> Doubles:
-    """Return the mean share that anchors have in common with the nearest other one, by radius."""
-    found = np.ones(len(neighbourhoods))
-    for radius, shares in enumerate(anchors.neighbourhoods if len(anchors.sizes) > 1 else ()):
-        distances = neighbourhoods[radius].distances(shares)
-        np.fill_diagonal(distances, np.inf)
-        found[radius] = np.maximum(1 - distances.min(axis=1) / 2, 0).mean()
+def label_points(
+    graphs: Description, columns: Integers, n_steps: int
+) -> Iterator[tuple[int, Singles]]:
+    """Yield t and p_t(i, c) of every node i and the labels c of `columns`, for t = 1 to n_steps."""
+    if n_steps == 0 or len(columns) == 0:
+        return
+    points = np.rint(graphs.labels[:, columns] * POINT_UNIT).astype(np.int64)
+    for step in range(1, n_steps + 1):
+        points = neighbour_means(points, graphs.out)
+        yield step, (points / POINT_UNIT).astype(np.float32)
+
+
+def _label_distances(
+    anchors: Description, columns: Integers, weights: Doubles, apart: Sequence[Doubles]
+) -> dict[int, SlicedDistance]:
+    """Learn W_t where its weight is positive, scaled to the median of distances N_t, `apart`."""
+    found = {}
+    wanted = np.flatnonzero(weights > 0)
+    nodes = np.arange(anchors.starts[-1])
+    for step, points in label_points(anchors, columns, int(wanted.max(initial=0))):
+        if weights[step] <= 0:
+            continue
+        plain = SlicedDistance.fit(points, np.ones(len(points), np.int64))
+        values = plain.columns(points, nodes, anchors.starts)
+        distances = np.zeros((len(values), len(values)))
+        _absolute_differences(values, values, distances)
+        scale = weights[step] * _median(apart[step]) / _median(distances)
+        found[step] = replace(plain, widths=(scale * plain.widths).astype(np.float32))
     return found
+
+
+def _recurrence(distances: Doubles) -> float:
+    """Return r_t: the mean share that anchors have in common with the nearest other one."""
+    if len(distances) < 2:
+        return 1.0
+    others = distances.copy()
+    np.fill_diagonal(others, np.inf)
+    return float(np.maximum(1 - others.min(axis=1) / 2, 0).mean())
 
 
 def _size_agreement(apart: Doubles, sizes: Doubles) -> float:
@@ -422,6 +509,18 @@ def _absolute_differences(rows: Any, anchors: Any, found: Any) -> None:
             for c in range(rows.shape[1]):
                 total += abs(rows[r, c] - anchors[a, c])
             found[r, a] = total
+
+
+@kept()
+def _average(points: Any, starts: Any, nodes: Any, means: Any) -> None:
+    """Mean of the points of every node's neighbours, rounded; sums of integers are exact."""
+    for i in range(len(starts) - 1):
+        n_neighbours = starts[i + 1] - starts[i]
+        for arc in range(starts[i], starts[i + 1]):
+            for c in range(points.shape[1]):
+                means[i, c] += points[nodes[arc], c]
+        for c in range(points.shape[1] if n_neighbours > 0 else 0):
+            means[i, c] = np.int64(np.rint(means[i, c] / n_neighbours))
 
 
 @kept()

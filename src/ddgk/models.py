@@ -350,12 +350,13 @@ class LocalModel(Model):
         )
 
     @property
-    def kernel_weights(self) -> tuple[float, float, float, float]:
+    def kernel_weights(self) -> tuple[float, ...]:
         """Weights of `ddgk.features.PARTS` in the exponent of the kernel."""
         config = self.config
         real = config.attribute_weight if REALS in self._kinds else 0.0
         near = config.neighbourhood_weight
-        return (1 - real) * (1 - near), (1 - real) * near, config.size_weight, real
+        views, common = (1 - real) * (1 - near), (1 - real) * near
+        return views, common, common, config.size_weight, real
 
     @cached_property
     def local_sources(self) -> list[LocalSource]:
@@ -499,8 +500,11 @@ class LocalModel(Model):
         }
         features = CompactMap.from_parts(arrays, metadata["features"])
         found = cls(**parts, features=features)
-        width = sum(attribute.width for attribute in found.encoding.attributes.attributes)
-        features.check(found.training.n_steps, width if REALS in found._kinds else 0)
+        widths = [attribute.width for attribute in found.encoding.attributes.attributes]
+        n_labels = 0 if found._node_labels is None else widths[found._node_labels]
+        features.check(
+            found.training.n_steps, sum(widths) if REALS in found._kinds else 0, n_labels
+        )
         return found
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from ddgk.errors import DatasetNotFoundError, DownloadError
 from experiments import storage
 from experiments.catalogue import EXPERIMENTS, SEED, Experiment, module_of
 from experiments.data import SETS, GraphSet, PropertySet
@@ -19,9 +21,15 @@ Run = Callable[[argparse.Namespace], None]
 
 
 def main(given: Sequence[str] | None = None) -> None:
-    """Run a command."""
+    """Run a command. Data sets are those of DDGK_DATA, or of shared/data beside the project."""
     arguments = parser().parse_args(given)
-    arguments.run(arguments)
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    if beside.is_dir():
+        os.environ.setdefault("DDGK_DATA", str(beside))
+    try:
+        arguments.run(arguments)
+    except (DatasetNotFoundError, DownloadError, FileNotFoundError) as error:
+        sys.exit(f"error: {error}")
 
 
 def parser() -> argparse.ArgumentParser:

@@ -39,7 +39,7 @@ class SimilarityExplanation:
     kernel : float
         K, 1 for graphs that the method cannot tell apart.
     distances : dict from str to float
-        What "views", "neighbourhoods", "size" and "attributes" add to the exponent.
+        What "views", "neighbourhoods", "labels", "size" and "attributes" add to the exponent.
     pairs : array of shape (n_first, n_second)
         The share of every pair of nodes in `shared`.
     shared : float

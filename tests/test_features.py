@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import networkx as nx
 import numpy as np
 import pytest
 
-from ddgk import DDGK, features, kernels
+from ddgk import DDGK, Graph, features, kernels
 from ddgk import shares as under_test
+from ddgk.errors import UnseenLabelWarning
 from specimens import graph_of, random_graph, shuffled
 
 GRAPHS = [random_graph(seed, labels=True) for seed in range(24)]
@@ -153,9 +156,23 @@ def test_fewer_columns_are_the_best_approximation_of_the_kernel(model):
     few = DDGK(n_sources=4, n_features=5, random_state=0).fit(GRAPHS).transform(GRAPHS)
     assert few.shape == (len(GRAPHS), 5)
     assert few.dtype == np.float32
-    kernel = plain_kernel(model, GRAPHS)
-    left = np.linalg.eigvalsh(kernel)[::-1][5:]
-    assert np.linalg.norm(kernel - few @ few.T) == pytest.approx(np.linalg.norm(left), rel=0.01)
+    values, vectors = np.linalg.eigh(plain_kernel(model, GRAPHS))
+    leading = vectors[:, -5:] * np.sqrt(values[-5:])
+    leading /= np.maximum(np.linalg.norm(leading, axis=1, keepdims=True), 0.5)
+    np.testing.assert_allclose(few @ few.T, leading @ leading.T, atol=0.01)
+
+
+def test_rows_have_length_one():
+    """A new graph is not nearer to all others because the anchors do not span it."""
+    model = DDGK(n_sources=4, n_features=8, random_state=0).fit(GRAPHS[:12])
+    lengths = np.linalg.norm(model.transform(GRAPHS), axis=1)
+    assert (lengths < 1 + 1e-6).all()
+    np.testing.assert_allclose(lengths[:12], 1, atol=1e-6)
+    edges = list(combinations(range(60), 2))
+    complete = Graph(60, edges, node_labels=[7] * 60, edge_labels=[7] * len(edges))
+    with pytest.warns(UnseenLabelWarning):
+        far = model.transform([complete])  # like no anchor
+    assert np.linalg.norm(far) < 0.9
 
 
 def test_a_column_belongs_to_an_anchor(model):

@@ -39,7 +39,7 @@ class Part(NamedTuple):
 PROBE_SECONDS = 0.45  # of `_probe`
 PARTS = {
     "encoders": Part("ddgk.engine.fused.encoders", "train_network", 4.0),
-    "attention": Part("ddgk.features", "_product", 7.0),
+    "attention": Part("ddgk.features", "_project", 7.0),
     "pairs": Part("ddgk.engine.fused.pairs", "train_group", 10.0),
     "alignment": Part("ddgk.alignment.search", "weigh", 7.4),
 }

@@ -47,9 +47,11 @@ Each distance is divided by its median over the anchors; N + L is one. The kerne
 The exponent is an L1 distance, so K is positive definite: a Laplacian kernel. Columns are its
 Nystroem map on anchors, a random sample of the fitted graphs:
 
-    psi(G) = Q^T Lambda^(-1/2) U^T K(G, anchors),        K(anchors, anchors) = U Lambda U^T
+    psi(G) = Q^T Lambda^(-1/2) U^T K(G, anchors) / c(G),    K(anchors, anchors) = U Lambda U^T
 
-so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span. The orthogonal matrix Q
+so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span. c(G) is the length of the
+numerator, or .5 where that is shorter, so nearly all rows have length one, as K(G, G) = 1 asks for:
+a graph that the anchors span badly would otherwise be near all others. The orthogonal matrix Q
 changes no inner product; it lets column a belong to anchor a (the symmetric square root of the
 kernel matrix where all anchors have a column), so that columns have similar variances.
 """
@@ -80,6 +82,7 @@ N_ATTRIBUTE_DIRECTIONS = 64  # half of them look at a node alone, half at its ne
 MAX_LABELS = 32  # the most frequent ones, whose shares around nodes are compared
 LEAST_AGREEMENT = 0.1  # u where graphs that look alike do not agree in size
 SMALLEST_EIGENVALUE = 1e-6  # relative to the largest
+SHORTEST = 0.5  # rows at least so long are scaled to length one
 # Attributes are fixed-point numbers, whose sums are exact.
 POINT_UNIT, DIRECTION_UNIT = float(1 << 16), float(1 << 15)
 LARGEST_POINT = 1 << 30  # about 16,000 standard deviations
@@ -293,7 +296,7 @@ class CompactMap:
         """Return psi, (n_graphs, n_features)."""
         kernel = self.kernel(graphs)
         found = np.zeros((len(kernel), self.n_features), np.float32)
-        _product(kernel, self.weights, found)
+        _project(kernel, self.weights, found)
         return found
 
     def parts_of_pair(self, pair: Description) -> dict[str, float]:
@@ -524,13 +527,20 @@ def _average(points: Any, starts: Any, nodes: Any, means: Any) -> None:
 
 
 @kept()
-def _product(left: Any, right: Any, found: Any) -> None:
-    """Found = left right, each row by itself in a fixed order; rows in blocks for the cache."""
-    block = 16
-    for first in range(0, len(left), block):
-        last = min(first + block, len(left))
-        for k in range(right.shape[0]):
+def _project(kernel: Any, weights: Any, found: Any) -> None:
+    """Found = kernel weights, rows scaled to length one; each row by itself in a fixed order."""
+    block = 16  # rows, for the cache
+    for first in range(0, len(kernel), block):
+        last = min(first + block, len(kernel))
+        for k in range(weights.shape[0]):
             for r in range(first, last):
-                value = left[r, k]
-                for c in range(right.shape[1]):
-                    found[r, c] += value * right[k, c]
+                value = kernel[r, k]
+                for c in range(weights.shape[1]):
+                    found[r, c] += value * weights[k, c]
+    for r in range(len(found)):
+        square = 0.0
+        for c in range(found.shape[1]):
+            square += np.float64(found[r, c]) ** 2
+        length = np.float32(max(np.sqrt(square), SHORTEST))
+        for c in range(found.shape[1]):
+            found[r, c] /= length

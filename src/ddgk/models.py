@@ -6,8 +6,6 @@ folders and on clusters in the same way.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -86,17 +84,6 @@ class Model:
         return name if name == "fused" else f"{name}:{execution.device}"
 
     @property
-    def identity(self) -> str:
-        """Hash of everything that changes a row."""
-        tensors, metadata = self.to_parts()
-        content = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
-        for name in sorted(tensors):
-            array = np.ascontiguousarray(tensors[name])
-            content.update(f"{name}{array.dtype}{array.shape}".encode())
-            content.update(array.tobytes())
-        return content.hexdigest()
-
-    @property
     def _torch_reason(self) -> str:
         return self.config.torch_reason
 
@@ -127,10 +114,7 @@ def _common_parts(
     if config.attention != metadata["attention"]:
         raise ValueError("its configuration is of another kind of attention")
     encoding = Encoding.from_json(dict(metadata["encoding"]))
-    graphs = graphs_from_tensors(
-        {name: array for name, array in tensors.items() if name.startswith("source.")},
-        prefix="source.",
-    )
+    graphs = graphs_from_tensors(tensors, prefix="source.")
     seeds = [int(seed) for seed in metadata["encoder_seeds"]]
     if len(seeds) != len(graphs):
         raise ValueError(f"it has {len(graphs)} sources, but {len(seeds)} seeds")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -46,6 +44,7 @@ from ddgk.store.run import LOG, ROWS, Run
 from ddgk.store.sealed import (
     MODEL,
     MODEL_KIND,
+    model_identity,
     pack,
     seal_json,
     unseal_json,
@@ -162,7 +161,7 @@ def train_into(
         model = train()
         if manifest is not None:
             refuse_other_embedder(folder, manifest, model)
-        _write_model(folder, manifest, model)
+        _write_model(folder, model)
         return model
 
 
@@ -186,33 +185,30 @@ def _begun(folder: Folder, embedder: Embedder) -> Run:
     manifest = read_manifest(folder)
     if manifest is None:
         _refuse_foreign(folder)
+        identity = _write_model(folder, embedder)
         manifest = Manifest(
             run=secrets.token_hex(8),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             versions=_versions(),
-            identity=embedder.identity,
+            identity=identity,
             engine=embedder.engine_name,
             dtype=str(embedder.dtype),
             columns=tuple(map(str, embedder.columns)),
-            model=_write_model(folder, None, embedder),
         )
         return Run(folder, manifest)
     refuse_other_embedder(folder, manifest, embedder)
     if not folder.has(MODEL):
-        manifest = replace(manifest, model=_write_model(folder, manifest, embedder))
+        _write_model(folder, embedder)
     run = Run(folder, manifest)
-    run.model_content()
+    run.check_model()
     return run
 
 
-def _write_model(folder: Folder, manifest: Manifest | None, embedder: Embedder) -> str:
-    """Keep a model in a folder, and return its checksum; a manifest that is there follows."""
-    content = pack(MODEL_KIND, *embedder.to_parts())
-    folder.write(MODEL, content)
-    checksum = hashlib.sha256(content).hexdigest()
-    if manifest is not None:
-        folder.write(MANIFEST, replace(manifest, model=checksum).as_bytes())
-    return checksum
+def _write_model(folder: Folder, embedder: Embedder) -> str:
+    """Keep a model in a folder, and return its identity."""
+    parts = embedder.to_parts()
+    folder.write(MODEL, pack(MODEL_KIND, *parts))
+    return model_identity(*parts)
 
 
 def compute(

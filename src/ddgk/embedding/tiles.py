@@ -44,8 +44,6 @@ class Embedder(Protocol):
         Names of the columns.
     dtype : numpy dtype
         float32 or float64.
-    identity : str
-        Hash of everything that changes a row, as hexadecimal text.
     engine_name : str
         "fused", "torch:cpu", ...: rows of different engines are not mixed in one run.
     """
@@ -55,9 +53,6 @@ class Embedder(Protocol):
 
     @property
     def dtype(self) -> np.dtype[Any]: ...  # noqa: D102
-
-    @property
-    def identity(self) -> str: ...  # noqa: D102
 
     @property
     def engine_name(self) -> str: ...  # noqa: D102

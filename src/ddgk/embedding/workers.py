@@ -27,8 +27,8 @@ from ddgk.errors import (
 )
 from ddgk.store.files import FIRST_TILE, Folder, Locks
 from ddgk.store.manifest import Manifest
-from ddgk.store.run import LOG, ROWS, Run, file_name, open_run
-from ddgk.store.sealed import MODEL, MOST_BYTES, model_from
+from ddgk.store.run import LOG, ROWS, Run, file_name, open_run, read_model
+from ddgk.store.sealed import model_identity
 
 Model = TypeVar("Model", bound=Embedder)
 
@@ -143,17 +143,7 @@ def _open(address: str, token: str, kind: type[Embedder], max_memory: int) -> Wo
 
 def stored_model(folder: Folder, kind: type[Model], manifest: Manifest | None) -> Model:
     """Read the model of a folder; raise if it is damaged, or not that of the run."""
-    try:
-        model = model_from(folder.read(MODEL, MOST_BYTES), kind.from_parts)
-    except FileNotFoundError:
-        raise RunError(f"{folder.address}/{MODEL} is missing; run the same command again") from None
-    except RunError:
-        raise
-    except ValueError as error:
-        raise RunError(
-            f"{folder.address}/{MODEL} is damaged ({error}); remove this file and run the same "
-            "command again, which trains it; finished tiles are kept"
-        ) from error
+    model = read_model(folder, kind.from_parts)
     if manifest is not None:
         refuse_other_embedder(folder, manifest, model)
     return model
@@ -167,7 +157,8 @@ def refuse_other_embedder(folder: Folder, manifest: Manifest, embedder: Embedder
             f"{embedder.engine_name}; engines round differently: continue with that one, or name a "
             "new folder"
         )
-    here = (embedder.identity, str(embedder.dtype), tuple(map(str, embedder.columns)))
+    identity = model_identity(*embedder.to_parts())
+    here = (identity, str(embedder.dtype), tuple(map(str, embedder.columns)))
     if (manifest.identity, manifest.dtype, manifest.columns) != here:
         raise RunError(
             f"{folder.address} is a run of another configuration: its model differs in sources, "

@@ -31,8 +31,8 @@ DTYPES = ("float32", "float64")
 class Manifest:
     """Everything that is fixed when a run begins, and the checksums of its indices.
 
-    identity, engine, dtype and columns are those of the embedder; model: checksum of the model
-    file. indices: checksums of the index of each batch of targets.
+    identity: of the model; engine, dtype and columns are those of the embedder. indices: checksums
+    of the index of each batch of targets.
     """
 
     run: str
@@ -42,14 +42,12 @@ class Manifest:
     engine: str
     dtype: str
     columns: tuple[str, ...]
-    model: str
     indices: tuple[str, ...] = ()
 
     @cached_property
     def key(self) -> str:
-        """Return the hash of what is fixed when a run begins."""
-        fixed = {k: v for k, v in asdict(self).items() if k not in ("model", "indices")}
-        return hashlib.sha256(canonical(fixed).encode()).hexdigest()
+        """Hash of what is fixed when a run begins."""
+        return hashlib.sha256(canonical(asdict(self) | {"indices": []}).encode()).hexdigest()
 
     @property
     def token(self) -> str:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,10 +27,21 @@ from ddgk.store.files import (
 )
 from ddgk.store.graphs import graphs_from_tensors, graphs_to_tensors
 from ddgk.store.manifest import INDEX, MANIFEST, Index, Manifest, read_index, read_manifest
-from ddgk.store.sealed import DAMAGE, MODEL, MOST_BYTES, pack, unpack
+from ddgk.store.sealed import (
+    DAMAGE,
+    MODEL,
+    MOST_BYTES,
+    Arrays,
+    Model,
+    model_from,
+    model_identity,
+    pack,
+    unpack,
+)
 
 LOG = "run.log"
 ROWS, TARGETS = "rows", "targets"
+AGAIN = "run the command that began the run, which makes it again; all else is kept"
 BYTES_AT_ONCE = 1 << 26  # of rows that are read together
 
 
@@ -247,7 +259,7 @@ class Run:
             except (RunError, OSError) as error:
                 found.append(Damage(name, str(error), True, self.folder))
 
-        check(MODEL, self.model_content)
+        check(MODEL, self.check_model)
         check(LOG, self.log)
         check(LOCK, self.folder.has, LOCK)
         for kind, read in ((TARGETS, self.targets_content), (ROWS, self.read_tile)):
@@ -272,22 +284,13 @@ class Run:
         """Return the lines of the log, one per stored tile."""
         return self.folder.lines(LOG)
 
-    def model_content(self) -> bytes:
-        """Return the content of the model file; raise if it is missing, damaged or another's."""
-        where = f"{self.address}/{MODEL}"
-        try:
-            content = self.folder.read(MODEL, MOST_BYTES)
-        except FileNotFoundError:
+    def check_model(self) -> None:
+        """Raise if the model file is missing, damaged or another's."""
+        parts = read_model(self.folder, lambda *parts: parts)
+        if model_identity(*parts) != self.manifest.identity:
             raise RunError(
-                f"{where} is missing; run the command that began the run, which makes it again"
-            ) from None
-        if hashlib.sha256(content).hexdigest() != self.manifest.model:
-            raise RunError(
-                f"{where} is damaged, or not the model of this run: its checksum does not match. "
-                "Remove it and run the command that began the run, which makes it again; finished "
-                "tiles are kept"
+                f"{self.address}/{MODEL} is not the model of this run. Remove it and {AGAIN}"
             )
-        return content
 
     def read_tile(self, tile: int) -> NDArray[np.floating]:
         """Return the rows of a tile; raise if it is not finished or damaged."""
@@ -372,6 +375,19 @@ class Run:
             chosen = np.flatnonzero(tiles == tile)
             found[chosen] = self.read_tile(tile)[rows[chosen] - self.starts[tile]]
         return found
+
+
+def read_model(folder: Folder, build: Callable[[Arrays, dict[str, Any]], Model]) -> Model:
+    """Read the model of a folder; raise if it is missing or damaged."""
+    where = f"{folder.address}/{MODEL}"
+    try:
+        return model_from(folder.read(MODEL, MOST_BYTES), build)
+    except FileNotFoundError:
+        raise RunError(f"{where} is missing; {AGAIN}") from None
+    except RunError:
+        raise
+    except ValueError as error:
+        raise RunError(f"{where} is damaged: {error}. Remove it and {AGAIN}") from error
 
 
 def file_name(kind: str, tile: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -173,7 +174,7 @@ class DDGK(Transformer):
         if not graphs:
             raise ParameterError("fit needs at least one graph with nodes")
         seed = self._seed(run)
-        execution = self._execution()
+        execution = self._execution(check_n_jobs(self.n_jobs))
         chosen, indices = choose_sources(graphs, self.sources, self.n_sources, seed, self.policies)
         kind: Any = LocalModel if config.attention == "local" else GlobalModel
         rows = None
@@ -241,10 +242,8 @@ class DDGK(Transformer):
             found = self.embed_into(run, X, add=add, if_busy=if_busy, cluster=cluster)
             return self.arrange(found.rows(), self.get_feature_names_out())
         graphs = self._converted(X)
-        model = self._current()
-        if model.execution.n_threads > 1 and len(graphs) > 1:
-            # Tiles share the threads; only a graph alone uses several itself.
-            model = replace(model, execution=replace(model.execution, n_threads=1))
+        # Tiles share the threads; only a graph alone uses several itself.
+        model = self._current(check_n_jobs(self.n_jobs) if len(graphs) == 1 else 1)
         rows = embed_graphs(
             model,
             graphs,
@@ -252,7 +251,7 @@ class DDGK(Transformer):
             max_memory=self.max_memory,
             verbose=bool(self.verbose),
         )
-        return self.arrange(np.asarray(rows), self.get_feature_names_out())
+        return self.arrange(rows, self.get_feature_names_out())
 
     def fit_transform(
         self,
@@ -296,11 +295,9 @@ class DDGK(Transformer):
         from a generator. Parameters are those of `transform`.
         """
         self.check_fitted()
-        model = self._current()
-        model = replace(model, execution=replace(model.execution, n_threads=1))
         return embed_into(
             run,
-            model,
+            self._current(),
             stream_graphs(X, policies=self.policies),
             add=add,
             if_busy=if_busy,
@@ -363,14 +360,11 @@ class DDGK(Transformer):
         True
         """
         self.check_fitted()
-        n_sources = len(self._model.encoders)
-        whole = isinstance(source, int | np.integer) and not isinstance(source, bool)
-        if not whole or not 0 <= source < n_sources:
-            raise ParameterError(f"source must be 0..{n_sources - 1}, not {source!r}")
+        place = check_count("source", source, 0, len(self.sources_) - 1)
         target = as_graph(graph, policies=self.policies)
         if not target.n_nodes:
             raise ParameterError("explain needs a graph with nodes")
-        return self._current().explain(target, int(source))
+        return self._current().explain(target, place)
 
     def explain_similarity(self, first: Any, second: Any) -> SimilarityExplanation:
         """Split the similarity of two graphs into shares of pairs of nodes.
@@ -415,7 +409,13 @@ class DDGK(Transformer):
         """
         self.check_fitted()
         tensors, metadata = self._model.to_parts()
-        save_parts(path, tensors, {**metadata, "parameters": self._stored_parameters()})
+        plain = (str, int, float, bool, type(None))
+        kept = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if isinstance(value, plain) and name not in ("config", "sources", "policies")
+        }
+        save_parts(path, tensors, metadata | {"parameters": kept})
 
     @classmethod
     def load(cls, path: Path) -> DDGK:
@@ -442,10 +442,7 @@ class DDGK(Transformer):
 
         def build(tensors: Any, metadata: dict[str, Any]) -> DDGK:
             model = model_from_parts(tensors, metadata)
-            given = dict(metadata.get("parameters", {}))
-            known = cls._defaults()
-            loaded = cls(**{name: value for name, value in given.items() if name in known})
-            loaded.config = model.config
+            loaded = cls(**dict(metadata.get("parameters", {})) | {"config": model.config})
             loaded._checked()
             loaded._adopt(replace(model, execution=loaded._execution()))
             return loaded
@@ -472,8 +469,8 @@ class DDGK(Transformer):
             raise ParameterError(f"policies must be a ddgk.Policies, not {self.policies!r}")
         return as_config(self.config)
 
-    def _execution(self) -> Execution:
-        return Execution(self.engine, self.device, check_n_jobs(self.n_jobs))
+    def _execution(self, n_threads: int = 1) -> Execution:
+        return Execution(self.engine, self.device, n_threads)
 
     def _seed(self, run: Path | None) -> int:
         """Draw the seed; without a random state, a run keeps the seed it has."""
@@ -485,8 +482,6 @@ class DDGK(Transformer):
 
     def _settings(self, config: Config, seed: int, graphs: Sequence[Graph]) -> dict[str, Any]:
         """Return what identifies a fit before it is done, for a run folder."""
-        import hashlib
-
         content = hashlib.sha256("".join(graph.digest for graph in graphs).encode()).hexdigest()
         return {
             **{f"config.{name}": value for name, value in config.as_json().items()},
@@ -499,17 +494,6 @@ class DDGK(Transformer):
             "graphs": content,
         }
 
-    def _stored_parameters(self) -> dict[str, Any]:
-        """Return the parameters that a file can hold; the configuration is in the model."""
-        plain = (str, int, float, bool, type(None))
-        given = self.get_params(deep=False)
-        given["sources"] = "random"
-        return {
-            name: value
-            for name, value in given.items()
-            if isinstance(value, plain) and name not in ("config", "policies")
-        }
-
     def _converted(self, graphs: Iterable[Any]) -> list[Graph]:
         """Convert graphs and apply the policy for labels that fit did not see."""
         found = as_graphs(graphs, policies=self.policies)
@@ -517,9 +501,9 @@ class DDGK(Transformer):
         self._model.encoding.check_weights(found)
         return found
 
-    def _current(self) -> LocalModel | GlobalModel:
+    def _current(self, n_threads: int = 1) -> LocalModel | GlobalModel:
         """Return the model, executed as the parameters say now."""
-        execution = self._execution()
+        execution = self._execution(n_threads)
         if execution != self._model.execution:
             self._model = replace(self._model, execution=execution)
         if self.source_indices_ is None and self._model.engine_name == "fused":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from ddgk.divergence import GlobalDivergences
 from ddgk.embedding.progress import Advance, ignore_progress
 from ddgk.encoder import Encoder, source_part, train_encoders
 from ddgk.engine import engine_name, make_engine
-from ddgk.engine.arrays import EncoderWeights, Source
+from ddgk.engine.arrays import EncoderWeights, Engine, Source
 from ddgk.engine.initialisation import uniform
 from ddgk.engine.local import (
     STRUCTURE_TERMS,
@@ -86,6 +87,15 @@ class Model:
     @property
     def _torch_reason(self) -> str:
         return self.config.torch_reason
+
+    def _engine(self, n_threads: int = 1) -> Engine:
+        return make_engine(
+            self.execution.engine,
+            precision=self.config.precision,
+            device=self.execution.device,
+            threads=n_threads,
+            reason=self._torch_reason,
+        )
 
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return tensors and JSON metadata of all that the model consists of."""
@@ -181,23 +191,16 @@ class GlobalModel(Model):
         if blank.engine_name == "fused":
             prepare("encoders", "pairs")
         scorer = blank._scorer(execution.n_threads)
-        encoders = scorer.encode_sources(sources)
+        encoders = tuple(scorer.encode_sources(sources))
         advance(1)
-        return cls(config, encoding, tuple(encoders), seed, execution, scorer.baselines(encoders))
+        return replace(blank, encoders=encoders, baselines=scorer.baselines(encoders))
 
     @property
     def _torch_reason(self) -> str:
         return self.config.torch_reason or self.encoding.torch_reason
 
     def _scorer(self, n_threads: int = 1) -> GlobalDivergences:
-        engine = make_engine(
-            self.execution.engine,
-            precision=self.config.precision,
-            device=self.execution.device,
-            threads=n_threads,
-            reason=self._torch_reason,
-        )
-        return GlobalDivergences(self.config, self.encoding, engine, self.seed)
+        return GlobalDivergences(self.config, self.encoding, self._engine(n_threads), self.seed)
 
     @property
     def term_names(self) -> list[str]:
@@ -278,25 +281,20 @@ class LocalModel(Model):
 
         Returns the model and the description of the anchors, in the order of `graphs`.
         """
-        engine = make_engine(
-            execution.engine,
-            precision=config.precision,
-            device=execution.device,
-            threads=execution.n_threads,
-            reason=config.torch_reason,
-        )
-        if cls(config, encoding, (), seed, execution).engine_name == "fused":
+        blank = cls(config, encoding, (), seed, execution)
+        engine = blank._engine(execution.n_threads)
+        if blank.engine_name == "fused":
             prepare("encoders", "attention")
         parts = [source_part(graph, encoding, seed) for graph in sources]
-        encoders = train_encoders(parts, encoding, config, engine, seed)
+        encoders = tuple(train_encoders(parts, encoding, config, engine, seed))
         advance(1)
-        blank = cls(config, encoding, tuple(encoders), seed, execution)
+        blank = replace(blank, encoders=encoders)
         drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))[: config.n_anchors]
         anchors = [graphs[place] for place in np.sort(drawn)]
         described = blank.describe(anchors, execution.n_threads)
         advance(1)
         features = CompactMap.fit(described, n_features, blank.kernel_weights, seed)
-        return cls(config, encoding, tuple(encoders), seed, execution, features), described
+        return replace(blank, features=features), described
 
     @property
     def term_names(self) -> list[str]:
@@ -344,11 +342,8 @@ class LocalModel(Model):
     @cached_property
     def local_sources(self) -> list[LocalSource]:
         """Encoders and attributes as arrays."""
-        found = []
-        for encoder in self.encoders:
-            weights, attributes = encoder.source.weights, encoder.source.attributes
-            found.append(LocalSource(weights.table, weights.hidden, weights.output, attributes))
-        return found
+        parts = [(encoder.source.weights, encoder.source.attributes) for encoder in self.encoders]
+        return [LocalSource(w.table, w.hidden, w.output, attributes) for w, attributes in parts]
 
     @cached_property
     def directions(self) -> list[NDArray[np.float32]]:
@@ -374,13 +369,14 @@ class LocalModel(Model):
         sources, training = self.local_sources, self.training
         directions: Sequence[NDArray[np.float32]] = self.directions if views else ()
         if views:
-            kept = [a for a, kind in enumerate(self._kinds) if kind == LABELS]
-            targets = replace(targets, attributes=tuple(targets.attributes[a] for a in kept))
-            sources = [
-                replace(source, attributes=tuple(source.attributes[a] for a in kept))
-                for source in sources
-            ]
-            training = replace(training, coefficients=tuple(training.coefficients[a] for a in kept))
+            labels = [kind == LABELS for kind in self._kinds]
+
+            def kept(values: Sequence[Any]) -> tuple[Any, ...]:
+                return tuple(compress(values, labels))
+
+            targets = replace(targets, attributes=kept(targets.attributes))
+            sources = [replace(own, attributes=kept(own.attributes)) for own in sources]
+            training = replace(training, coefficients=kept(training.coefficients))
         if self.engine_name == "fused":
             return train_local(targets, sources, training, directions, n_threads=n_threads)
         from ddgk.engine.local_torch import train_local_torch
@@ -519,27 +515,18 @@ def local_targets(graphs: Sequence[Graph], encoding: Encoding) -> LocalTargets:
     weights = None
     if encoding.weight_scale is not None:
         weights = np.concatenate([np.zeros(0), *map(encoding.edge_weights, graphs)])
-    directed = {bool(getattr(graph, "directed", False)) for graph in graphs}
-    if directed == {True}:
-        out = _adjacency(tails, heads, weights, starts[-1])
-        into = _adjacency(heads, tails, weights, starts[-1])
-    else:
-        # In a mixed batch an undirected edge is an arc each way.
-        one_way = np.repeat(
-            [bool(getattr(graph, "directed", False)) for graph in graphs],
-            [graph.n_edges for graph in graphs],
-        )
-        back = (tails != heads) & ~one_way
-        both = None if weights is None else np.concatenate([weights, weights[back]])
-        ends = np.concatenate([tails, heads[back]]), np.concatenate([heads, tails[back]])
-        out = _adjacency(*ends, both, starts[-1])
-        into = out if directed <= {False} else _adjacency(*ends[::-1], both, starts[-1])
+    # An undirected edge is an arc each way.
+    directed = np.array([graph.directed for graph in graphs], dtype=bool)
+    back = (tails != heads) & ~np.repeat(directed, [graph.n_edges for graph in graphs])
+    both = None if weights is None else np.concatenate([weights, weights[back]])
+    ends = np.concatenate([tails, heads[back]]), np.concatenate([heads, tails[back]])
+    out = _adjacency(*ends, both, starts[-1])
+    into = _adjacency(*ends[::-1], both, starts[-1]) if directed.any() else out
     columns = []
     for attribute in encoding.attributes.attributes:
-        kind = _kind(attribute)
         own = np.concatenate([_observed(attribute.units(graph)) for graph in graphs])
         given = np.concatenate([_observed(attribute.nodes(graph)) for graph in graphs])
-        columns.append(AttributeColumns(kind, own, given))
+        columns.append(AttributeColumns(_kind(attribute), own, given))
     return LocalTargets(starts, out, into, tuple(columns))
 
 

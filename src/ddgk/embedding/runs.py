@@ -216,24 +216,15 @@ def compute(
 ) -> None:
     """Compute the tiles that are missing, the most expensive first, until none is."""
     costs, counts = run.index.costs, run.index.counts
-    finished = run.finished
-    before = sorted(finished)
-    failures: dict[int, Report] = {}
+    missing, failures = set(range(run.n_tiles)) - run.finished, dict[int, Report]()
+    n_graphs, work = sum(counts[list(missing)].tolist()), sum(costs[list(missing)].tolist())
 
     def finish(tile: int) -> None:
-        finished.add(tile)
+        missing.remove(tile)
         advance(int(counts[tile]), float(costs[tile]))
 
-    with progress(
-        "Embedding",
-        int(counts.sum()),
-        "graphs",
-        verbose,
-        done=int(counts[before].sum()),
-        work=float(costs.sum()),
-        work_done=float(costs[before].sum()),
-    ) as advance:
-        while missing := set(range(run.n_tiles)) - finished - set(failures):
+    with progress("Embedding", n_graphs, "graphs", verbose, work=work) as advance:
+        while missing:
             progressed = False
             order = sorted(missing, key=lambda tile: (-costs[tile], tile))
             with closing(pool(order)) as reports:  # type: ignore[type-var]
@@ -242,12 +233,13 @@ def compute(
                     if report.state in ("computed", "stored"):
                         finish(report.tile)
                     elif report.state != "busy":
+                        missing.remove(report.tile)
                         failures[report.tile] = report
                         if report.state == "halted" or len(failures) >= MOST_FAILURES:
                             raise TileError(_failed(run, failures))
             if not progressed:  # other processes have what is left
                 time.sleep(0.3)
-                for tile in sorted(run.finished - finished):
+                for tile in run.finished & missing:
                     finish(tile)
     if failures:
         raise TileError(_failed(run, failures))

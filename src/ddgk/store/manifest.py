@@ -68,7 +68,7 @@ class Manifest:
 
 
 def read_manifest(folder: Folder) -> Manifest | None:
-    """Return the manifest of a folder, or None if there is none."""
+    """Return the manifest of a folder, if there is one."""
     if not folder.has(MANIFEST):
         return None
     try:

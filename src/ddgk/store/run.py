@@ -66,14 +66,13 @@ def is_busy(run: Run) -> bool | None:
     """Return whether a process is at work in the folder; None where that cannot be known."""
     if not isinstance(run.folder, LocalFolder):
         return None
-    if not run.folder.has(LOCK):
-        return False
-    with Locks(run.folder) as locks:
-        free = [locks.take(byte) for byte in (WHOLE_RUN, PLANNING)]
-        for byte, taken in zip((WHOLE_RUN, PLANNING), free, strict=True):
-            if taken:
+    if run.folder.has(LOCK):
+        with Locks(run.folder) as locks:
+            for byte in (WHOLE_RUN, PLANNING):
+                if not locks.take(byte):
+                    return True
                 locks.give_back(byte)
-    return not all(free)
+    return False
 
 
 def begun_again(run: Run) -> dict[int, int]:
@@ -262,7 +261,7 @@ class Run:
         check(MODEL, self.check_model)
         check(LOG, self.log)
         check(LOCK, self.folder.has, LOCK)
-        for kind, read in ((TARGETS, self.targets_content), (ROWS, self.read_tile)):
+        for kind, read in ((TARGETS, self.read_targets), (ROWS, self.read_tile)):
             try:
                 there = self.stored(kind)
             except RunError as error:
@@ -309,10 +308,7 @@ class Run:
             if (str(rows.dtype), rows.shape) != (self.manifest.dtype, shape):
                 raise ValueError(f"it holds {rows.dtype} of shape {rows.shape}, not {shape}")
         except DAMAGE as error:
-            raise RunError(
-                f"{where} is damaged: {shown(str(error))}. Remove it with `ddgk status --repair "
-                f"{self.address}` and run the same command again: the rest is kept"
-            ) from error
+            raise self._damaged(where, error) from error
         return rows
 
     def write_tile(self, tile: int, rows: NDArray[np.floating]) -> None:
@@ -322,37 +318,35 @@ class Run:
 
     def graphs(self, tile: int) -> tuple[list[Graph], list[int]]:
         """Return the targets of a tile, and their positions in the caller's list."""
-        context = f"{self.manifest.key} {file_name(TARGETS, tile)}"
+        name = file_name(TARGETS, tile)
         try:
-            arrays, _ = unpack(TARGETS, self.targets_content(tile), context)
-            graphs, positions = graphs_from_tensors(arrays), arrays["positions"].tolist()
-            if not len(graphs) == len(positions) == self.index.counts[tile]:
-                raise ValueError(f"it holds {len(graphs)} graphs")
+            arrays, _ = unpack(TARGETS, self.read_targets(tile), f"{self.manifest.key} {name}")
+            return graphs_from_tensors(arrays), arrays["positions"].tolist()
+        except RunError:
+            raise
         except DAMAGE as error:
-            raise self._damaged_targets(tile, error) from error
-        return graphs, positions
+            raise self._damaged(f"{self.address}/{name}", error) from error
 
-    def targets_content(self, tile: int) -> bytes:
+    def read_targets(self, tile: int) -> bytes:
         """Return the file with the targets of a tile; raise if it is missing or damaged."""
+        name = file_name(TARGETS, tile)
+        where = f"{self.address}/{name}"
         try:
-            content = self.folder.read(file_name(TARGETS, tile))
+            content = self.folder.read(name)
         except FileNotFoundError:
-            raise RunError(
-                f"{self.address}/{file_name(TARGETS, tile)} is missing; run the command that began "
-                "the run, which makes it again"
-            ) from None
+            raise RunError(f"{where} is missing; {AGAIN}") from None
         if not self.holds_targets(tile, content):
-            raise self._damaged_targets(tile, "its checksum does not match")
+            raise self._damaged(where, "its checksum does not match")
         return content
 
     def holds_targets(self, tile: int, content: bytes) -> bool:
         """Return whether this is the content of the file with the targets of a tile."""
         return bool(hashlib.sha256(content).digest() == self.index.targets[tile].tobytes())
 
-    def _damaged_targets(self, tile: int, why: object) -> RunError:
+    def _damaged(self, where: str, why: object) -> RunError:
         return RunError(
-            f"{self.address}/{file_name(TARGETS, tile)} is damaged: {shown(str(why))}. Remove it "
-            f"with `ddgk status --repair {self.address}` and run the command that began the run"
+            f"{where} is damaged: {shown(why)}. Remove it with `ddgk status --repair "
+            f"{self.address}` and {AGAIN}"
         )
 
     def describe(self, tile: int) -> str:

@@ -23,7 +23,6 @@ from ddgk.store.sealed import DAMAGE, Arrays, canonical, pack, seal_json, unpack
 
 MANIFEST, KIND = "manifest.json", "run"
 INDEX = "index"
-LARGEST = 1 << 24  # bytes of a manifest
 DTYPES = ("float32", "float64")
 
 
@@ -72,7 +71,7 @@ def read_manifest(folder: Folder) -> Manifest | None:
     if not folder.has(MANIFEST):
         return None
     try:
-        return _manifest(unseal_json(KIND, folder.read(MANIFEST, LARGEST)))
+        return _manifest(unseal_json(KIND, folder.read(MANIFEST)))
     except RunError:
         raise
     except DAMAGE as error:

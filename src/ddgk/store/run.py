@@ -30,7 +30,6 @@ from ddgk.store.manifest import INDEX, MANIFEST, Index, Manifest, read_index, re
 from ddgk.store.sealed import (
     DAMAGE,
     MODEL,
-    MOST_BYTES,
     Arrays,
     Model,
     model_from,
@@ -375,7 +374,7 @@ def read_model(folder: Folder, build: Callable[[Arrays, dict[str, Any]], Model])
     """Read the model of a folder; raise if it is missing or damaged."""
     where = f"{folder.address}/{MODEL}"
     try:
-        return model_from(folder.read(MODEL, MOST_BYTES), build)
+        return model_from(folder.read(MODEL), build)
     except FileNotFoundError:
         raise RunError(f"{where} is missing; {AGAIN}") from None
     except RunError:

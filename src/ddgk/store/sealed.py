@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk import __version__
-from ddgk.errors import DDGKError, ModelFileError, ModelNotFoundError, RunError, shown
-from ddgk.store.files import open_folder, replacing
+from ddgk.errors import DDGKError, ModelFileError, ModelNotFoundError, shown
+from ddgk.store.files import open_folder, refuse_large, replacing
 
 Arrays = dict[str, NDArray[Any]]
 Model = TypeVar("Model")
@@ -33,7 +33,6 @@ DEEPEST = 32  # nesting of a description
 MOST_DIGITS = 20  # of a whole number
 LONGEST_EMPTY = 1 << 20  # length of an array without content, which takes no space in a file
 MODEL = "model.safetensors"  # its name in a run
-MOST_BYTES = 1 << 33  # of a model file
 MODEL_KIND = "model"
 # Types of numbers by their names in safetensors: "F32", "I64", ...
 DTYPES = {
@@ -302,16 +301,12 @@ def model_from(content: bytes, build: Callable[[Arrays, dict[str, Any]], Model])
 def _content(where: str) -> bytes:
     # os.path answers False where pathlib raises, for names that no system has.
     if "://" in where or os.path.isdir(where):
-        folder = open_folder(where)
         try:
-            return folder.read(MODEL, MOST_BYTES)
+            return open_folder(where).read(MODEL)
         except FileNotFoundError:
             raise ModelNotFoundError(f"{shown(where)} is a folder without {MODEL}") from None
-        except RunError as error:
-            raise ModelFileError(str(error)) from error
     # Opening a pipe would wait for a writer.
     if not os.path.isfile(where):
         raise ModelNotFoundError(f"there is no model file {shown(where)!r}")
-    if os.path.getsize(where) > MOST_BYTES:
-        raise ValueError(f"it has more than {MOST_BYTES} bytes")
+    refuse_large(where, os.path.getsize(where))
     return Path(where).read_bytes()

@@ -60,7 +60,7 @@ def test_a_run_of_another_version_is_read_but_not_continued(
     example, embedder, tmp_path, monkeypatch
 ):
     with monkeypatch.context() as patch:
-        patch.setattr("ddgk.embedding.runs.version", lambda _: "0.0.1")
+        patch.setattr("ddgk.embedding.runs.__version__", "0.0.1")
         embed_into(tmp_path, embedder, example.graphs)
     np.testing.assert_array_equal(open_run(tmp_path).rows(), example.expected)
     embed_into(tmp_path, embedder, example.graphs)  # nothing is missing

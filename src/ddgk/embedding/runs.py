@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
+from ddgk import __version__
 from ddgk.embedding.checks import IF_BUSY, check_choice, check_n_jobs, parse_memory
 from ddgk.embedding.progress import progress, tell
 from ddgk.embedding.targets import place_targets
@@ -35,7 +36,6 @@ from ddgk.store.files import (
     TEMPORARY,
     WHOLE_RUN,
     Folder,
-    LocalFolder,
     Locks,
     open_folder,
 )
@@ -52,7 +52,7 @@ from ddgk.store.sealed import (
 
 SETTINGS = "settings.json"  # what a model in the folder is, or is going to be, trained with
 MOST_FAILURES = 5  # tiles that fail for good before the others are not tried
-PACKAGES = ("ddgk", "numpy", "scipy", "numba")
+PACKAGES = ("numpy", "scipy", "numba")
 
 Path = str | os.PathLike[str]
 
@@ -99,7 +99,7 @@ def embed_into(
     check_choice("if_busy", if_busy, IF_BUSY)
     n_threads, n_bytes = check_n_jobs(n_jobs), parse_memory(max_memory)
     folder = open_folder(run)
-    with connected(cluster) as client, _opened_locks(folder) as locks:
+    with connected(cluster) as client, Locks(folder) as locks:
         with _held(locks, PLANNING, folder, if_busy):
             begun = _begun(folder, embedder)
             placed = place_targets(begun, graphs, embedder, add=add, max_memory=n_bytes)
@@ -147,7 +147,7 @@ def train_into(
     """
     check_choice("if_busy", if_busy, IF_BUSY)
     folder = open_folder(run)
-    with _opened_locks(folder) as locks, _held(locks, PLANNING, folder, if_busy):
+    with Locks(folder) as locks, _held(locks, PLANNING, folder, if_busy):
         manifest = read_manifest(folder)
         if manifest is None:
             _refuse_foreign(folder)
@@ -257,12 +257,7 @@ def _kept(run: Run) -> str:
 
 def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "machine": platform.machine()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return found | {"ddgk": __version__} | {name: version(name) for name in PACKAGES}
 
 
 def _refuse_foreign(folder: Folder) -> None:
@@ -293,21 +288,12 @@ def _refuse_other_settings(folder: Folder, there: dict[str, Any], here: dict[str
 
 
 def _refuse_other_version(run: Run) -> None:
-    theirs, ours = run.manifest.versions.get("ddgk"), version("ddgk")
-    if theirs != ours:
+    theirs = run.manifest.versions.get("ddgk")
+    if theirs != __version__:
         raise RunError(
-            f"{run.address} was begun by ddgk {shown(str(theirs))}, and this is {ours}, which may "
-            "round differently; finish it with that version, or name a new folder"
+            f"{run.address} was begun by ddgk {shown(theirs)}, and this is {__version__}; versions "
+            "may round differently: finish it with that one, or name a new folder"
         )
-
-
-@contextmanager
-def _opened_locks(folder: Folder) -> Iterator[Locks]:
-    """Open the locks of a folder, which is made if it does not exist."""
-    if isinstance(folder, LocalFolder):
-        folder.create()
-    with Locks(folder) as locks:
-        yield locks
 
 
 @contextmanager

@@ -281,11 +281,15 @@ _guard = threading.Lock()
 
 
 class Locks:
-    """The locks of a run folder; without effect in a bucket, or on a file system without locks."""
+    """The locks of a run folder, which is made if it does not exist.
+
+    They have no effect in a bucket, or on a file system without locks.
+    """
 
     def __init__(self, folder: Folder) -> None:
         self._file: _LockFile | None = None
         if fcntl is not None and isinstance(folder, LocalFolder):
+            folder.create()
             path = folder.path / LOCK
             with _guard:
                 self._file = _lock_files.get(path) or _LockFile(path)

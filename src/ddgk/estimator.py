@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -22,6 +21,7 @@ from ddgk.encoder import choose_sources
 from ddgk.engine import ENGINES
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation
+from ddgk.features import Description
 from ddgk.graphs import Policies
 from ddgk.graphs.convert import as_graph, as_graphs, stream_graphs
 from ddgk.graphs.graph import Graph
@@ -165,10 +165,8 @@ class DDGK(Transformer):
         self._fit(as_graphs(X, policies=self.policies), run, if_busy)
         return self
 
-    def _fit(
-        self, given: Sequence[Graph], run: Path | None, if_busy: str
-    ) -> Callable[[], NDArray[np.floating]] | None:
-        """Fit; return what computes the rows of `given`, where fitting has done most of it."""
+    def _fit(self, given: Sequence[Graph], run: Path | None, if_busy: str) -> Description | None:
+        """Fit; return the description of the anchors, where its bits are those of `transform`."""
         config = self._checked()
         graphs = [graph for graph in given if graph.n_nodes]
         if not graphs:
@@ -177,23 +175,17 @@ class DDGK(Transformer):
         execution = self._execution(check_n_jobs(self.n_jobs))
         chosen, indices = choose_sources(graphs, self.sources, self.n_sources, seed, self.policies)
         kind: Any = LocalModel if config.attention == "local" else GlobalModel
-        rows = None
+        described: Description | None = None
 
         def train() -> LocalModel | GlobalModel:
-            nonlocal rows
+            nonlocal described
             encoding = Encoding.learn([*graphs, *chosen], config, self.policies)
-            how = (encoding, config, seed, execution)
-            with progress(
-                "Fitting", kind.FIT_STEPS, "steps", bool(self.verbose), patience=PATIENCE
-            ) as advance:
+            how = (encoding, config, seed, execution, self.n_features)
+            verbose = bool(self.verbose)
+            with progress("Fitting", len(graphs), "graphs", verbose, patience=PATIENCE) as advance:
                 model: LocalModel | GlobalModel
-                if config.attention == "global":
-                    model = GlobalModel.fit(chosen, *how, advance)
-                else:
-                    model, anchors = LocalModel.fit(graphs, chosen, *how, self.n_features, advance)
-                    if model.engine_name == "fused" and len(anchors.sizes) == len(given):
-                        rows = partial(model.map.transform, anchors)
-                advance(1)
+                model, described = kind.fit(graphs, chosen, *how)
+                advance(len(graphs))
             return model
 
         if run is None:
@@ -203,7 +195,7 @@ class DDGK(Transformer):
             model = train_into(run, settings, train, kind, if_busy=if_busy)
         self._adopt(model)
         self.source_indices_ = indices
-        return rows
+        return described
 
     def transform(
         self,
@@ -275,9 +267,10 @@ class DDGK(Transformer):
         True
         """
         graphs = as_graphs(X, policies=self.policies)
-        rows = self._fit(graphs, run, if_busy)
-        if run is None and rows is not None:
-            return self.arrange(rows(), self.get_feature_names_out())
+        described, model = self._fit(graphs, run, if_busy), self._model
+        if run is None and described is not None and len(described.sizes) == len(graphs):
+            assert isinstance(model, LocalModel)
+            return self.arrange(model.map.transform(described), self.get_feature_names_out())
         return self.transform(graphs, run=run, if_busy=if_busy)
 
     def embed_into(

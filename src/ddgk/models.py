@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import compress
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from ddgk.attributes import Attribute, AttributeRows, NodeValues
 from ddgk.compiling import prepare
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
-from ddgk.embedding.progress import Advance, ignore_progress
 from ddgk.encoder import Encoder, source_part, train_encoders
 from ddgk.engine import engine_name, make_engine
 from ddgk.engine.arrays import EncoderWeights, Engine, Source
@@ -173,27 +172,26 @@ def _check_shapes(weights: EncoderWeights, shape: tuple[int, int], members: Any)
 class GlobalModel(Model):
     """Global attention: a row is the divergences from all sources (the paper's Psi)."""
 
-    FIT_STEPS: ClassVar[int] = 2  # encoders, baselines
     baselines: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
     @classmethod
     def fit(
         cls,
+        graphs: Sequence[Graph],  # noqa: ARG003
         sources: Sequence[Graph],
         encoding: Encoding,
         config: Config,
         seed: int,
         execution: Execution,
-        advance: Advance = ignore_progress,
-    ) -> GlobalModel:
-        """Train an encoder per source, and the baselines."""
+        n_features: int | None,  # noqa: ARG003
+    ) -> tuple[GlobalModel, None]:
+        """Train an encoder per source, and the baselines; parameters as of `LocalModel.fit`."""
         blank = cls(config, encoding, (), seed, execution)
         if blank.engine_name == "fused":
             prepare("encoders", "pairs")
         scorer = blank._scorer(execution.n_threads)
         encoders = tuple(scorer.encode_sources(sources))
-        advance(1)
-        return replace(blank, encoders=encoders, baselines=scorer.baselines(encoders))
+        return replace(blank, encoders=encoders, baselines=scorer.baselines(encoders)), None
 
     @property
     def _torch_reason(self) -> str:
@@ -262,7 +260,6 @@ class GlobalModel(Model):
 class LocalModel(Model):
     """Local attention: a row is the compact embedding (`ddgk.features`)."""
 
-    FIT_STEPS: ClassVar[int] = 3  # encoders, attention of anchors, feature map
     features: CompactMap | None = None
 
     @classmethod
@@ -275,26 +272,25 @@ class LocalModel(Model):
         seed: int,
         execution: Execution,
         n_features: int | None,
-        advance: Advance = ignore_progress,
-    ) -> tuple[LocalModel, Description]:
+    ) -> tuple[LocalModel, Description | None]:
         """Train an encoder per source, then learn the feature map from anchors.
 
-        Returns the model and the description of the anchors, in the order of `graphs`.
+        Returns the model and the description of the anchors, in the order of `graphs`; None where
+        `describe` may give other bits.
         """
         blank = cls(config, encoding, (), seed, execution)
         engine = blank._engine(execution.n_threads)
-        if blank.engine_name == "fused":
+        fused = blank.engine_name == "fused"
+        if fused:
             prepare("encoders", "attention")
         parts = [source_part(graph, encoding, seed) for graph in sources]
         encoders = tuple(train_encoders(parts, encoding, config, engine, seed))
-        advance(1)
         blank = replace(blank, encoders=encoders)
         drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))[: config.n_anchors]
         anchors = [graphs[place] for place in np.sort(drawn)]
         described = blank.describe(anchors, execution.n_threads)
-        advance(1)
         features = CompactMap.fit(described, n_features, blank.kernel_weights, seed)
-        return replace(blank, features=features), described
+        return replace(blank, features=features), described if fused else None
 
     @property
     def term_names(self) -> list[str]:

@@ -50,16 +50,15 @@ class Transformer:
 
     def set_params(self, **parameters: Any) -> Self:
         """Change parameters; they count from the next `fit` on."""
-        known, fields = self._defaults(), {}
-        for name, value in parameters.items():
-            if name.startswith("config__"):
-                fields[name.removeprefix("config__")] = value
-            elif name in known:
-                setattr(self, name, value)
-            else:
+        known = self._defaults()
+        for name in parameters:
+            if name not in known and not name.startswith("config__"):
                 raise ParameterError(
                     f"{type(self).__name__} has no parameter {name!r}, but {', '.join(known)}"
                 )
+        for name in known & parameters.keys():
+            setattr(self, name, parameters[name])
+        fields = {k.removeprefix("config__"): v for k, v in parameters.items() if k not in known}
         if fields:
             self.config = as_config(self.config).replace(**fields)
         return self

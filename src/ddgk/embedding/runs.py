@@ -73,28 +73,9 @@ def embed_into(
     cluster: Any = None,
     verbose: bool = False,
 ) -> Run:
-    """Compute the rows of graphs into a run folder; finished tiles are kept.
+    """Compute the rows of graphs into a run folder, and return the run, as `DDGK.embed_into`.
 
-    Parameters
-    ----------
-    run : str or path
-        The folder, or an address such as s3://bucket/run.
-    graphs : iterable of Graph
-        Read once, and not held in memory together.
-    add : bool
-        Let a run that exists take graphs it does not have.
-    if_busy : {"wait", "share", "fail"}
-        When another process works on the run: wait for it, compute other tiles of it meanwhile,
-        or raise `BusyError`.
-    n_jobs, max_memory
-        As of `embed_graphs`; of each worker.
-    cluster : str or distributed.Client, optional
-        A Dask scheduler, whose workers compute the tiles.
-
-    Returns
-    -------
-    Run
-        Its rows are those of these graphs, in this order.
+    The graphs are read once. n_jobs, max_memory: as of `embed_graphs`, of each worker.
     """
     check_choice("if_busy", if_busy, IF_BUSY)
     n_threads, n_bytes = check_n_jobs(n_jobs), parse_memory(max_memory)
@@ -140,10 +121,8 @@ def train_into(
 ) -> Model:
     """Return the model of a run folder, or train it and keep it there.
 
-    settings: everything known before training that changes a row: a folder with other settings is
-    refused, and the message names the ones that differ. train: returns the model; not called if it
-    is in the folder. kind: its class, whose `from_parts` reads it. if_busy: "wait" and "share" wait
-    for another process that trains it.
+    settings: everything known before training that changes a row; a folder with others is refused.
+    if_busy: "wait" and "share" wait for another process that trains it.
     """
     check_choice("if_busy", if_busy, IF_BUSY)
     folder = open_folder(run)

@@ -83,33 +83,26 @@ class Workplace:
         return Report(tile, "failed", said)
 
     def _attempt(self, tile: int) -> str:
-        if self._is_stored(tile):
-            return "stored"
         if not self.locks.take(FIRST_TILE + tile):
             return "busy"
         try:
-            if self._is_stored(tile):  # meanwhile
+            if self.run.folder.size(file_name(ROWS, tile)):
                 return "stored"
             begun = self.locks.count(tile)
             began = perf_counter()
             graphs, positions = self.run.graphs(tile)
             rows = compute_rows(self.embedder, graphs, positions, self.max_memory)
             self.run.write_tile(tile, rows)
-            line = _line(tile, len(graphs), perf_counter() - began, begun)
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            line = (
+                f"{now} tile {tile}: {len(graphs)} graphs in {perf_counter() - began:.2f} s on "
+                f"{socket.gethostname()}:{os.getpid()}"
+            )
+            line += f", begun {begun} times" if begun > 1 else ""
             self.run.folder.append(LOG, f"tile-{tile:08d}", line)
             return "computed"
         finally:
             self.locks.give_back(FIRST_TILE + tile)
-
-    def _is_stored(self, tile: int) -> bool:
-        return self.run.folder.size(file_name(ROWS, tile)) > 0
-
-
-def _line(tile: int, n_graphs: int, seconds: float, begun: int) -> str:
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    again = f", begun {begun} times" if begun > 1 else ""
-    where = f"{socket.gethostname()}:{os.getpid()}"
-    return f"{now} tile {tile}: {n_graphs} graphs in {seconds:.2f} s on {where}{again}"
 
 
 def attempt_elsewhere(
@@ -168,13 +161,7 @@ def refuse_other_embedder(folder: Folder, manifest: Manifest, embedder: Embedder
 
 @contextmanager
 def connected(cluster: Any) -> Iterator[Any]:
-    """Yield a Dask client: the one given, or one connected to an address; None for None.
-
-    Raises
-    ------
-    ClusterError
-        If no scheduler answers there, or the address cannot be one.
-    """
+    """Yield a Dask client: the one given, or one connected to an address; None for None."""
     if cluster is None:
         yield None
         return
@@ -273,7 +260,7 @@ class _Patience:
         with suppress(OSError, TimeoutError, RuntimeError):
             workers = list(self.client.scheduler_info()["workers"].values())
         if any(map(_can_work, workers)):
-            self.idle_since, self.told = None, False
+            self.forget()
             return
         self.idle_since = self.idle_since or now
         idle = now - self.idle_since

@@ -1,13 +1,11 @@
 """Files written atomically, the folder of a run on a disk or in a bucket, and its locks.
 
 In a bucket, read through fsspec, an object exists whole or not at all. Nothing can be appended or
-locked there: a log has one object per line, and processes that share a run may compute a tile
-twice.
+locked there: a log has one object per line.
 
-Locks are single bytes of one file, which end with the process that holds them. Byte 0 is the whole
-run's, byte 1 is held while targets are added, byte 2 + k is tile k's; the value of that byte counts
-how often the tile was begun. The system drops the locks of a process that dies, however it dies.
-Locks are between processes; threads of one divide the tiles themselves.
+Locks are single bytes of one file: byte 0 is the whole run's, byte 1 is held while targets are
+added, byte 2 + k is tile k's, whose value counts how often the tile was begun. The system drops the
+locks of a process that dies. They are between processes; threads divide the tiles themselves.
 """
 
 from __future__ import annotations

@@ -266,16 +266,7 @@ def save_parts(
 def load_model(
     path: str | os.PathLike[str], build: Callable[[Arrays, dict[str, Any]], Model]
 ) -> Model:
-    """Read a model file, or that of a run, and build the model from its tensors and metadata.
-
-    Raises
-    ------
-    ModelNotFoundError
-        If there is no such file, or it is a folder, a pipe or a device.
-    ModelFileError
-        If it is damaged, too large, of another kind, or from a newer version; or `build` raises
-        because its content does not fit together.
-    """
+    """Read a model file, or that of a run, and build the model from its tensors and metadata."""
     where = os.fspath(path)
     try:
         return model_from(_content(where), build)

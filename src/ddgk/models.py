@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import compress
+from itertools import compress, pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
 from ddgk.encoder import Encoder, source_part, train_encoders
 from ddgk.engine import engine_name, make_engine
-from ddgk.engine.arrays import EncoderWeights, Engine, Source
+from ddgk.engine.arrays import EncodedGraph, EncoderWeights, Engine, Source
 from ddgk.engine.initialisation import uniform
 from ddgk.engine.local import (
     STRUCTURE_TERMS,
@@ -106,7 +106,6 @@ class Model:
             for part, array in enumerate(encoder.source.weights.arrays()):
                 tensors[f"encoder{place}.{part}"] = array
         metadata = {
-            "attention": self.config.attention,
             "config": self.config.as_json(),
             "encoding": self.encoding.as_json(),
             "encoder_seeds": [str(encoder.seed) for encoder in self.encoders],
@@ -120,8 +119,6 @@ def _common_parts(
 ) -> dict[str, Any]:
     """Undo `Model.to_parts`; what does not fit together raises."""
     config = Config.from_json(metadata["config"])
-    if config.attention != metadata["attention"]:
-        raise ValueError("its configuration is of another kind of attention")
     encoding = Encoding.from_json(dict(metadata["encoding"]))
     graphs = graphs_from_tensors(tensors, prefix="source.")
     seeds = [int(seed) for seed in metadata["encoder_seeds"]]
@@ -134,8 +131,7 @@ def _common_parts(
             raise ValueError(f"the node order of source {place} is no order of its nodes")
         ordered = graph.permuted(order)
         rows, members = encoding.source_rows(ordered)
-        weights = _weights(tensors, place, config)
-        _check_shapes(weights, encoding.encode(ordered, quotient=False).matrix.shape, members)
+        weights = _weights(tensors, place, config, encoding.encode(ordered, quotient=False))
         values, known = tuple(r.values for r in rows), tuple(r.known for r in rows)
         encoders.append(Encoder(graph, order, seed, Source(weights, values, members, known)))
     return {
@@ -146,26 +142,22 @@ def _common_parts(
     }
 
 
-def _weights(tensors: Mapping[str, NDArray[Any]], place: int, config: Config) -> EncoderWeights:
-    parts = [
-        np.asarray(tensors[f"encoder{place}.{k}"], np.float64) for k in range(2 * config.depth + 3)
-    ]
+def _weights(
+    tensors: Mapping[str, NDArray[Any]], place: int, config: Config, encoded: EncodedGraph
+) -> EncoderWeights:
+    """Return the layers of an encoder; raise where they do not fit each other or its graph."""
+    training = config.encoder_training
+    sizes = [training.dimension, *[training.width] * config.depth, encoded.matrix.shape[1]]
+    shapes: list[tuple[int, ...]] = [(encoded.n_attending, sizes[0])]
+    shapes += [shape for a, b in pairwise(sizes) for shape in ((a, b), (b,))]
+    parts = [tensors[f"encoder{place}.{number}"] for number in range(len(shapes))]
+    types = [(part.dtype, part.shape) for part in parts]
+    if types != [(np.dtype(np.float64), shape) for shape in shapes]:
+        raise ValueError("the layers of an encoder do not fit its graph")
     if not all(np.isfinite(part).all() for part in parts):
         raise ValueError(f"the encoder of source {place} has weights that are not finite")
-    hidden = tuple((parts[k], parts[k + 1]) for k in range(1, 2 * config.depth, 2))
-    return EncoderWeights(parts[0], hidden, (parts[-2], parts[-1]))
-
-
-def _check_shapes(weights: EncoderWeights, shape: tuple[int, int], members: Any) -> None:
-    """Raise where the layers of an encoder do not fit each other or its graph."""
-    n_rows = shape[0] if members is None else members.shape[0]
-    sizes = [weights.table.shape[1], *(matrix.shape[1] for matrix, _ in weights.hidden)]
-    fits = weights.table.shape[0] == n_rows
-    for size, (matrix, bias) in zip(sizes, weights.hidden, strict=False):
-        fits = fits and matrix.shape[0] == size and bias.size == matrix.shape[1]
-    output, bias = weights.output
-    if not fits or output.shape != (sizes[-1], shape[1]) or bias.size != shape[1]:
-        raise ValueError("the layers of an encoder do not fit its graph")
+    layers = list(zip(parts[1::2], parts[2::2], strict=True))
+    return EncoderWeights(parts[0], tuple(layers[:-1]), layers[-1])
 
 
 @dataclass(frozen=True)
@@ -485,7 +477,7 @@ def model_from_parts(
 ) -> LocalModel | GlobalModel:
     """Return the model that a file holds."""
     kinds = {"local": LocalModel, "global": GlobalModel}
-    kind: Any = kinds[metadata["attention"]]
+    kind: Any = kinds[metadata["config"]["attention"]]
     found: LocalModel | GlobalModel = kind.from_parts(tensors, metadata)
     return found
 

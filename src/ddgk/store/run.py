@@ -26,7 +26,7 @@ from ddgk.store.files import (
     open_folder,
 )
 from ddgk.store.graphs import graphs_from_tensors, graphs_to_tensors
-from ddgk.store.manifest import INDEX, MANIFEST, Index, Manifest, read_index, read_manifest
+from ddgk.store.manifest import INDEX, MANIFEST, Manifest, read_index, read_manifest
 from ddgk.store.sealed import (
     DAMAGE,
     MODEL,
@@ -142,8 +142,10 @@ class Run:
         self, folder: Folder, manifest: Manifest, chosen: NDArray[np.int64] | None = None
     ) -> None:
         self.folder, self.manifest = folder, manifest
-        self.index: Index = read_index(folder, manifest)
+        self.index = read_index(folder, manifest)
         self.chosen = self.index.rows if chosen is None else chosen
+        self.address, self.columns = folder.address, list(manifest.columns)
+        self.n_graphs, self.n_tiles = len(self.chosen), len(self.index.counts)
         self.starts = np.concatenate([[0], np.cumsum(self.index.counts)])  # and the number of rows
 
     def __repr__(self) -> str:
@@ -165,32 +167,12 @@ class Run:
         return display.page(repr(self), display.table(("run", ""), rows, len(rows)) + bar)
 
     @property
-    def address(self) -> str:
-        """The folder, or its address."""
-        return self.folder.address
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-        return list(self.manifest.columns)
-
-    @property
-    def n_graphs(self) -> int:
-        """Number of graphs."""
-        return len(self.chosen)
-
-    @property
     def names(self) -> list[str | None]:
         """Names of the graphs, in the order of the rows."""
         if self.chosen is self.index.rows:
             return list(self.index.names)
         known = dict(zip(self.index.rows.tolist(), self.index.names, strict=True))
         return [known[row] for row in self.chosen.tolist()]
-
-    @property
-    def n_tiles(self) -> int:
-        """Number of tiles."""
-        return len(self.index.counts)
 
     @property
     def finished(self) -> set[int]:
@@ -206,9 +188,8 @@ class Run:
 
     def stored(self, kind: str) -> set[int]:
         """Return the tiles that have a file of a kind, or something else in its place."""
-        sizes = self.folder.names(kind)
-        names = (file_name(kind, tile).partition("/")[2] for tile in range(self.n_tiles))
-        return {tile for tile, name in enumerate(names) if sizes.get(name, 0) != 0}
+        there = {f"{kind}/{name}" for name, size in self.folder.names(kind).items() if size}
+        return {tile for tile in range(self.n_tiles) if file_name(kind, tile) in there}
 
     def tile_of(self, row: int) -> int:
         """Return the tile that a row is in."""
@@ -231,14 +212,20 @@ class Run:
         RunError
             If a tile is not finished, or damaged; the message names it.
         """
-        return self._read(self.chosen[slice(first, last)])
+        rows = self.chosen[slice(first, last)]
+        found = np.empty((len(rows), len(self.columns)), dtype=self.manifest.dtype)
+        tiles = np.searchsorted(self.starts, rows, side="right") - 1
+        for tile in np.unique(tiles).tolist():
+            chosen = np.flatnonzero(tiles == tile)
+            found[chosen] = self.read_tile(tile)[rows[chosen] - self.starts[tile]]
+        return found
 
     def blocks(self) -> Iterator[NDArray[np.floating]]:
         """Yield all rows, as many at a time as memory should hold."""
         dtype = np.dtype(self.manifest.dtype)
         at_once = max(1, BYTES_AT_ONCE // (dtype.itemsize * len(self.columns)))
         for first in range(0, self.n_graphs, at_once):
-            yield self._read(self.chosen[first : first + at_once])
+            yield self.rows(first, first + at_once)
 
     def verify(self) -> list[Damage]:
         """Read everything that is stored and check it against its checksums.
@@ -360,14 +347,6 @@ class Run:
         """Return what binds the rows of a tile to this run, this tile and its targets."""
         name, targets = file_name(ROWS, tile), self.index.targets[tile].tobytes().hex()
         return f"{self.manifest.key} {name} {targets}"
-
-    def _read(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
-        found = np.empty((len(rows), len(self.columns)), dtype=self.manifest.dtype)
-        tiles = np.searchsorted(self.starts, rows, side="right") - 1
-        for tile in np.unique(tiles).tolist():
-            chosen = np.flatnonzero(tiles == tile)
-            found[chosen] = self.read_tile(tile)[rows[chosen] - self.starts[tile]]
-        return found
 
 
 def read_model(folder: Folder, build: Callable[[Arrays, dict[str, Any]], Model]) -> Model:

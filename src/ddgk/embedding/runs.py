@@ -44,6 +44,7 @@ from ddgk.store.run import LOG, ROWS, Run
 from ddgk.store.sealed import (
     MODEL,
     MODEL_KIND,
+    damage_named,
     model_identity,
     pack,
     seal_json,
@@ -149,14 +150,8 @@ def stored_settings(run: Path) -> dict[str, Any] | None:
     folder = open_folder(run)
     if not folder.has(SETTINGS):
         return None
-    try:
+    with damage_named(f"{folder.address}/{SETTINGS}", "remove it to train again"):
         return unseal_json("settings", folder.read(SETTINGS))
-    except RunError:
-        raise
-    except ValueError as error:
-        raise RunError(
-            f"{folder.address}/{SETTINGS} is damaged: {shown(str(error))}; remove it to train again"
-        ) from error
 
 
 def _begun(folder: Folder, embedder: Embedder) -> Run:

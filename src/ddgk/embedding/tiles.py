@@ -144,17 +144,8 @@ def compute_rows(
     filled = [place for place, graph in enumerate(graphs) if graph.n_nodes]
     for part in cut_rows([row_memory(embedder, graphs[place]) for place in filled], max_memory):
         places = filled[part]
-        try:
-            found[places] = embedder.rows(
-                [graphs[place] for place in places], [positions[place] for place in places]
-            )
-        except DDGKError:
-            raise
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno in HALTING:
-                raise
-            for place in places:
-                found[place] = _one_row(embedder, graphs[place], positions[place])
+        members = [graphs[place] for place in places]
+        found[places] = _rows(embedder, members, [positions[place] for place in places])
     for place in filled:
         if not np.isfinite(found[place]).all():
             called = shown(describe(graphs[place].name, positions[place]))
@@ -162,17 +153,22 @@ def compute_rows(
     return found
 
 
-def _one_row(embedder: Embedder, graph: Graph, position: int) -> NDArray[np.floating]:
+def _rows(
+    embedder: Embedder, graphs: Sequence[Graph], positions: Sequence[int]
+) -> NDArray[np.floating]:
     try:
-        with at_position(position):
-            row: NDArray[np.floating] = embedder.rows([graph], [position])[0]
-            return row
+        with at_position(positions[0] if len(graphs) == 1 else None):
+            return embedder.rows(graphs, positions)
     except DDGKError:
         raise
     except Exception as error:
-        raise TileError(
-            f"{shown(describe(graph.name, position))}: {type(error).__name__}: {shown(str(error))}"
-        ) from error
+        if isinstance(error, OSError) and error.errno in HALTING:
+            raise
+        if len(graphs) > 1:
+            pairs = zip(graphs, positions, strict=True)
+            return np.concatenate([_rows(embedder, [graph], [place]) for graph, place in pairs])
+        called = shown(describe(graphs[0].name, positions[0]))
+        raise TileError(f"{called}: {type(error).__name__}: {shown(error)}") from error
 
 
 def in_threads(

@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import RunError, shown
 from ddgk.store.files import Folder
 from ddgk.store.graphs import text_as_array, texts_from_array
-from ddgk.store.sealed import DAMAGE, Arrays, canonical, pack, seal_json, unpack, unseal_json
+from ddgk.store.sealed import Arrays, canonical, damage_named, pack, seal_json, unpack, unseal_json
 
 MANIFEST, KIND = "manifest.json", "run"
 INDEX = "index"
+RESTORE = "restore it, or begin a new run in another folder"
 DTYPES = ("float32", "float64")
 
 
@@ -70,15 +70,8 @@ def read_manifest(folder: Folder) -> Manifest | None:
     """Return the manifest of a folder, if there is one."""
     if not folder.has(MANIFEST):
         return None
-    try:
+    with damage_named(f"{folder.address}/{MANIFEST}", RESTORE):
         return _manifest(unseal_json(KIND, folder.read(MANIFEST)))
-    except RunError:
-        raise
-    except DAMAGE as error:
-        raise RunError(
-            f"{folder.address}/{MANIFEST} is damaged, or not a manifest of this version: "
-            f"{shown(str(error))}; restore it, or begin a new run in another folder"
-        ) from error
 
 
 def _manifest(values: dict[str, Any]) -> Manifest:
@@ -131,23 +124,13 @@ def read_index(folder: Folder, manifest: Manifest) -> Index:
     n_rows = 0
     for number, sha256 in enumerate(manifest.indices):
         name = index_name(number)
-        where = f"{folder.address}/{name}"
-        try:
+        with damage_named(f"{folder.address}/{name}", f"{MANIFEST} may be another's; {RESTORE}"):
             content = folder.read(name)
             if hashlib.sha256(content).hexdigest() != sha256:
                 raise ValueError("its checksum does not match")
             found, _ = unpack(INDEX, content, f"{manifest.key} {name}")
             names += texts_from_array(found.pop("names"), len(found["digests"]))
             n_rows += _check_index(found, n_rows)
-        except FileNotFoundError:
-            raise RunError(f"{where} is missing; restore it, or begin a new run") from None
-        except RunError:
-            raise
-        except DAMAGE as error:
-            raise RunError(
-                f"{where} is damaged, or {MANIFEST} is not of this run: {shown(str(error))}; "
-                "restore it, or begin a new run in another folder"
-            ) from error
         for key, parts in arrays.items():
             parts.append(found[key])
     return Index(**{key: np.concatenate(parts) for key, parts in arrays.items()}, names=names)

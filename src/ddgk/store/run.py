@@ -28,10 +28,10 @@ from ddgk.store.files import (
 from ddgk.store.graphs import graphs_from_tensors, graphs_to_tensors
 from ddgk.store.manifest import INDEX, MANIFEST, Manifest, read_index, read_manifest
 from ddgk.store.sealed import (
-    DAMAGE,
     MODEL,
     Arrays,
     Model,
+    damage_named,
     model_from,
     model_identity,
     pack,
@@ -40,7 +40,6 @@ from ddgk.store.sealed import (
 
 LOG = "run.log"
 ROWS, TARGETS = "rows", "targets"
-AGAIN = "run the command that began the run, which makes it again; all else is kept"
 BYTES_AT_ONCE = 1 << 26  # of rows that are read together
 
 
@@ -271,30 +270,25 @@ class Run:
 
     def check_model(self) -> None:
         """Raise if the model file is missing, damaged or another's."""
-        parts = read_model(self.folder, lambda *parts: parts)
-        if model_identity(*parts) != self.manifest.identity:
-            raise RunError(
-                f"{self.address}/{MODEL} is not the model of this run. Remove it and {AGAIN}"
-            )
+
+        def check(*parts: Any) -> None:
+            if model_identity(*parts) != self.manifest.identity:
+                raise ValueError("it is not the model of this run")
+
+        read_model(self.folder, check)
 
     def read_tile(self, tile: int) -> NDArray[np.floating]:
         """Return the rows of a tile; raise if it is not finished or damaged."""
         name = file_name(ROWS, tile)
         where = f"tile {tile} ({self.address}/{name})"
-        try:
-            content = self.folder.read(name)
-        except FileNotFoundError:
-            content = b""
-        if not content:
+        if not self.folder.size(name):
             raise RunError(f"{where} is not finished; run the same command again")
         shape = (int(self.index.counts[tile]), len(self.columns))
-        try:
-            arrays, _ = unpack(ROWS, content, self._context(tile))
+        with damage_named(where, mended(self.folder)):
+            arrays, _ = unpack(ROWS, self.folder.read(name), self._context(tile))
             rows = arrays[ROWS]
             if (str(rows.dtype), rows.shape) != (self.manifest.dtype, shape):
                 raise ValueError(f"it holds {rows.dtype} of shape {rows.shape}, not {shape}")
-        except DAMAGE as error:
-            raise self._damaged(where, error) from error
         return rows
 
     def write_tile(self, tile: int, rows: NDArray[np.floating]) -> None:
@@ -305,35 +299,23 @@ class Run:
     def graphs(self, tile: int) -> tuple[list[Graph], list[int]]:
         """Return the targets of a tile, and their positions in the caller's list."""
         name = file_name(TARGETS, tile)
-        try:
-            arrays, _ = unpack(TARGETS, self.read_targets(tile), f"{self.manifest.key} {name}")
+        content = self.read_targets(tile)
+        with damage_named(f"{self.address}/{name}", mended(self.folder)):
+            arrays, _ = unpack(TARGETS, content, f"{self.manifest.key} {name}")
             return graphs_from_tensors(arrays), arrays["positions"].tolist()
-        except RunError:
-            raise
-        except DAMAGE as error:
-            raise self._damaged(f"{self.address}/{name}", error) from error
 
     def read_targets(self, tile: int) -> bytes:
         """Return the file with the targets of a tile; raise if it is missing or damaged."""
         name = file_name(TARGETS, tile)
-        where = f"{self.address}/{name}"
-        try:
+        with damage_named(f"{self.address}/{name}", mended(self.folder)):
             content = self.folder.read(name)
-        except FileNotFoundError:
-            raise RunError(f"{where} is missing; {AGAIN}") from None
-        if not self.holds_targets(tile, content):
-            raise self._damaged(where, "its checksum does not match")
+            if not self.holds_targets(tile, content):
+                raise ValueError("its checksum does not match")
         return content
 
     def holds_targets(self, tile: int, content: bytes) -> bool:
         """Return whether this is the content of the file with the targets of a tile."""
         return bool(hashlib.sha256(content).digest() == self.index.targets[tile].tobytes())
-
-    def _damaged(self, where: str, why: object) -> RunError:
-        return RunError(
-            f"{where} is damaged: {shown(why)}. Remove it with `ddgk status --repair "
-            f"{self.address}` and {AGAIN}"
-        )
 
     def describe(self, tile: int) -> str:
         """Return a name of a tile for messages: its number and some of its graphs."""
@@ -351,15 +333,16 @@ class Run:
 
 def read_model(folder: Folder, build: Callable[[Arrays, dict[str, Any]], Model]) -> Model:
     """Read the model of a folder; raise if it is missing or damaged."""
-    where = f"{folder.address}/{MODEL}"
-    try:
+    with damage_named(f"{folder.address}/{MODEL}", mended(folder)):
         return model_from(folder.read(MODEL), build)
-    except FileNotFoundError:
-        raise RunError(f"{where} is missing; {AGAIN}") from None
-    except RunError:
-        raise
-    except ValueError as error:
-        raise RunError(f"{where} is damaged: {error}. Remove it and {AGAIN}") from error
+
+
+def mended(folder: Folder) -> str:
+    """Say how a run mends a file that is damaged or missing."""
+    return (
+        f"`ddgk status --repair {folder.address}` removes what is damaged, and the command that "
+        "began the run makes it again; all else is kept"
+    )
 
 
 def file_name(kind: str, tile: int) -> str:

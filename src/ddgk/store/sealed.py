@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk import __version__
-from ddgk.errors import DDGKError, ModelFileError, ModelNotFoundError, shown
+from ddgk.errors import DDGKError, ModelFileError, ModelNotFoundError, RunError, shown
 from ddgk.store.files import open_folder, refuse_large, replacing
 
 Arrays = dict[str, NDArray[Any]]
@@ -47,6 +48,19 @@ DAMAGE = (
     *(RuntimeError, TypeError, ValueError),
 )
 """What content that was damaged or forged raises while something is built from it."""
+
+
+@contextmanager
+def damage_named(where: str, fix: str) -> Iterator[None]:
+    """Turn what is raised while a file of a run is read into an error that names it and the fix."""
+    try:
+        yield
+    except RunError:
+        raise
+    except FileNotFoundError:
+        raise RunError(f"{where} is missing; {fix}") from None
+    except DAMAGE as error:
+        raise RunError(f"{where} is damaged: {shown(error)}; {fix}") from error
 
 
 def canonical(value: Any) -> str:

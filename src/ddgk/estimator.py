@@ -444,9 +444,6 @@ class DDGK(Transformer):
         loaded.source_indices_ = None
         return loaded
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
-
     def _checked(self) -> Config:
         """Validate all parameters; return the configuration."""
         check_count("n_sources", self.n_sources)

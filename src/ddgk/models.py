@@ -200,7 +200,10 @@ class GlobalModel(Model):
     @property
     def columns(self) -> list[str]:
         """Names of the columns: source/term/checkpoint."""
-        return divergence_names(len(self.encoders), self.term_names, self.config.checkpoints)
+        terms, sources = self.term_names, range(len(self.encoders))
+        return [
+            f"source{s}/{t}/{c}" for s in sources for t in terms for c in self.config.checkpoints
+        ]
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -480,15 +483,6 @@ def model_from_parts(
     kind: Any = kinds[metadata["config"]["attention"]]
     found: LocalModel | GlobalModel = kind.from_parts(tensors, metadata)
     return found
-
-
-def divergence_names(n_sources: int, terms: Sequence[str], checkpoints: Sequence[int]) -> list[str]:
-    """Name the columns of flattened divergences.
-
-    >>> divergence_names(1, ["edges"], (0, 4))
-    ['source0/edges/0', 'source0/edges/4']
-    """
-    return [f"source{s}/{t}/{c}" for s in range(n_sources) for t in terms for c in checkpoints]
 
 
 def local_targets(graphs: Sequence[Graph], encoding: Encoding) -> LocalTargets:

@@ -102,7 +102,7 @@ class Transformer:
             raise NotFittedError(f"this {name} is not fitted yet; call fit with graphs first")
 
     def __sklearn_is_fitted__(self) -> bool:
-        raise NotImplementedError
+        return hasattr(self, "sources_")
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags

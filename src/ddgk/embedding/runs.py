@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import secrets
@@ -44,6 +45,7 @@ from ddgk.store.run import LOG, ROWS, Run
 from ddgk.store.sealed import (
     MODEL,
     MODEL_KIND,
+    canonical,
     damage_named,
     model_identity,
     pack,
@@ -131,11 +133,11 @@ def train_into(
         manifest = read_manifest(folder)
         if manifest is None:
             _refuse_foreign(folder)
-        sealed, there = seal_json("settings", settings), stored_settings(run)
+        there = stored_settings(run)
         if there is None:
-            folder.write(SETTINGS, sealed)
+            folder.write(SETTINGS, seal_json("settings", settings))
         else:
-            _refuse_other_settings(folder, there, unseal_json("settings", sealed))
+            _refuse_other_settings(folder, there, json.loads(canonical(settings)))
             if folder.has(MODEL):
                 return stored_model(folder, kind, manifest)
         model = train()

@@ -293,16 +293,12 @@ class Locks:
                 self._file = _lock_files.get(path) or _LockFile(path)
                 _lock_files[path] = self._file
 
-    def close(self) -> None:
-        """Close the file and release its locks, once nothing in this process uses it."""
-        with _guard:
-            self._file = None
-
     def __enter__(self) -> Locks:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        with _guard:  # the file is closed once nothing in this process uses it
+            self._file = None
 
     def take(self, byte: int) -> bool:
         """Take a lock if no other process has it; return whether it was taken."""

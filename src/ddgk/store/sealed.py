@@ -13,6 +13,7 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -90,16 +91,11 @@ def parse_json(
         raise too_deep from None
     level = [value]
     for _ in range(DEEPEST):
-        level = [inner for outer in level for inner in _members(outer)]
-        if not level:
+        holders = [outer for outer in level if isinstance(outer, dict | list)]
+        if not holders:
             return value
+        level = [*chain(*(own.values() if isinstance(own, dict) else own for own in holders))]
     raise too_deep
-
-
-def _members(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
 
 
 def _whole(digits: str) -> int:

@@ -189,7 +189,7 @@ def test_workers_that_are_all_paused_are_no_workers(monkeypatch, capsys):
     client = SimpleNamespace(status="running", scheduler_info=lambda: info)
     patience = _Patience(client)
     patience.check()  # one that is paused finishes what it computes
-    assert patience.idle_since is None
+    assert patience.since is None
     worker["metrics"]["executing"] = 0
     patience.check()
     assert "has no workers but some that are paused" in capsys.readouterr().err

@@ -97,7 +97,8 @@ def embed_into(
             elsewhere = partial(
                 attempt_elsewhere,
                 address=placed.address,
-                token=placed.manifest.token,
+                key=placed.manifest.key,
+                n_tiles=placed.n_tiles,
                 kind=type(embedder),
                 max_memory=n_bytes,
             )

@@ -106,18 +106,18 @@ class Workplace:
 
 
 def attempt_elsewhere(
-    tile: int, *, address: str, token: str, kind: type[Embedder], max_memory: int
+    tile: int, *, address: str, key: str, n_tiles: int, kind: type[Embedder], max_memory: int
 ) -> Report:
     """Compute a tile in another process, which opens the run and its model by itself."""
     try:
-        place = _open(address, token, kind, max_memory)
+        place = _open(address, key, n_tiles, kind, max_memory)
     except DDGKError as error:
         return Report(tile, "failed", f"a worker on {socket.gethostname()}: {error}")
     return place.attempt(tile)
 
 
 @lru_cache(maxsize=OPENED_AT_ONCE)
-def _open(address: str, token: str, kind: type[Embedder], max_memory: int) -> Workplace:
+def _open(address: str, key: str, n_tiles: int, kind: type[Embedder], max_memory: int) -> Workplace:
     try:
         run = open_run(address)
     except RunNotFoundError as error:
@@ -125,7 +125,7 @@ def _open(address: str, token: str, kind: type[Embedder], max_memory: int) -> Wo
             f"it finds no run at {address}; workers need the same folder under the same name, or a "
             "bucket"
         ) from error
-    if not run.manifest.covers(token):
+    if run.manifest.key != key or run.n_tiles < n_tiles:  # it may have more, added meanwhile
         raise RunError(
             f"it finds another run at {address}; it was changed meanwhile, or is not the same "
             "folder there"
@@ -201,14 +201,13 @@ def on_dask(client: Any, work: Callable[[int], Report], tiles: Iterable[int]) ->
     came: queue.SimpleQueue[Any] = queue.SimpleQueue()
     try:
         futures = client.map(work, numbers, pure=False, key="ddgk-tile")
-        known = {future.key: number for future, number in zip(futures, numbers, strict=True)}
+        left = {future.key: number for future, number in zip(futures, numbers, strict=True)}
         for future in futures:
             future.add_done_callback(came.put)
     except (OSError, TimeoutError, RuntimeError) as error:
         raise _gone(client, error) from error
     patience = _Patience(client)
     try:
-        left = len(futures)
         while left:
             try:
                 future = came.get(timeout=0.5)
@@ -220,11 +219,10 @@ def on_dask(client: Any, work: Callable[[int], Report], tiles: Iterable[int]) ->
                 patience.check()
                 continue
             patience.forget()
-            left -= 1
             if future.status not in ("finished", "error"):  # cancelled
                 raise _gone(client)
             try:
-                yield _report(future, known[future.key])
+                yield _report(future, left.pop(future.key))
             except (OSError, TimeoutError, CancelledError) as error:  # between status and result
                 raise _gone(client, error) from error
     finally:
@@ -241,29 +239,24 @@ class _Patience:
 
     def forget(self) -> None:
         """Begin to count anew, since something came."""
-        self.silent_since: float | None = None
-        self.idle_since: float | None = None
+        self.since: float | None = None
         self.told = False
 
     def check(self) -> None:
         """Raise `ClusterError` after too long without a scheduler, or without workers."""
-        now = monotonic()
-        if self.client.status != "running":
-            self.silent_since = self.silent_since or now
-            if self.client.status in ("closing", "closed") or (
-                now - self.silent_since >= WITHOUT_SCHEDULER
-            ):
-                raise _gone(self.client)
-            return
-        self.silent_since = None
-        workers: list[Any] = []
-        with suppress(OSError, TimeoutError, RuntimeError):
-            workers = list(self.client.scheduler_info()["workers"].values())
+        status, workers = self.client.status, list[Any]()
+        if status == "running":
+            with suppress(OSError, TimeoutError, RuntimeError):
+                workers = list(self.client.scheduler_info()["workers"].values())
         if any(map(_can_work, workers)):
             self.forget()
             return
-        self.idle_since = self.idle_since or now
-        idle = now - self.idle_since
+        self.since = self.since or monotonic()
+        idle = monotonic() - self.since
+        if status != "running":
+            if status in ("closing", "closed") or idle >= WITHOUT_SCHEDULER:
+                raise _gone(self.client)
+            return
         lack, where = "no workers", f"the cluster at {_address(self.client)}"
         if workers:
             lack += " but some that are paused for want of memory"

@@ -48,19 +48,6 @@ class Manifest:
         """Hash of what is fixed when a run begins."""
         return hashlib.sha256(canonical(asdict(self) | {"indices": []}).encode()).hexdigest()
 
-    @property
-    def token(self) -> str:
-        """Identify the run and the number of its batches."""
-        return f"{self.key}:{len(self.indices)}"
-
-    def covers(self, token: str) -> bool:
-        """Return whether a token is of this run, with at most as many batches.
-
-        Adding a batch changes no tile of the others, so a worker that began before can go on.
-        """
-        key, _, n_batches = token.rpartition(":")
-        return key == self.key and int(n_batches) <= len(self.indices)
-
     def as_bytes(self) -> bytes:
         """Return the content of the file."""
         return seal_json(KIND, asdict(self))

@@ -98,12 +98,10 @@ def graph_to_plain(graph: Graph) -> dict[str, Any]:
     plain: dict[str, Any] = {"n_nodes": graph.n_nodes, "edges": graph.edges.tolist()}
     if graph.name is not None:
         plain["name"] = graph.name
-    for key in ("node_labels", "edge_labels"):
+    for key in LABELS:
         labels = getattr(graph, key)
-        if labels is not None:
+        if labels is not None and (key, labels) != ("node_names", tuple(range(graph.n_nodes))):
             plain[key] = [label_as_json(label, who) for label in labels]
-    if graph.node_names != tuple(range(graph.n_nodes)):
-        plain["node_names"] = [label_as_json(name, who) for name in graph.node_names]
     for key in NUMBERS:
         values = getattr(graph, key)
         if values is not None:

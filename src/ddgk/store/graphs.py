@@ -43,9 +43,7 @@ def graphs_to_tensors(
         parts["edges"].append(graph.edges)
         for key in LABELS:
             labels = getattr(graph, key)
-            if key == "node_names" and (not node_names or labels == tuple(range(graph.n_nodes))):
-                continue
-            if labels is not None:
+            if labels is not None and (node_names or key != "node_names"):
                 own[key] = [label_as_json(label, describe(graph.name)) for label in labels]
         for key in NUMBERS:
             values = getattr(graph, key)

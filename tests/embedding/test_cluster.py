@@ -162,7 +162,7 @@ def test_without_its_scheduler_a_run_ends_clearly_and_continues_here(
         embed_into(folder, processes.embedder(), made, cluster=client)
     killer.join()
     assert len(open_run(folder).finished) > 0
-    run = embed_into(folder, DegreeEmbedder(), made)
+    run = embed_into(folder, processes.embedder(), made)
     np.testing.assert_array_equal(run.rows(), rows)
 
 

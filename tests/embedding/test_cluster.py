@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,18 +99,21 @@ def test_a_report_whose_worker_died_is_computed_again(client):
         time.sleep(1)
         return Report(tile, "computed")
 
-    reports = on_dask(client, work, [0, 1])
-    tiles = {next(reports).tile}
-    time.sleep(0.5)
-    ((key, (holder,)),) = client.who_has().items()
-    os.kill(client.run(os.getpid)[holder], signal.SIGKILL)
-    deadline = time.monotonic() + 20
-    while client.futures[key].status == "finished" and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert client.futures[key].status == "lost"
-    tiles.add(next(reports).tile)
-    assert tiles == {0, 1}
-    assert list(reports) == []
+    client.wait_for_workers(2, timeout=60)  # one may have died before
+    # A generator that is left to the garbage collector would call the cluster from wherever it is.
+    with closing(on_dask(client, work, [0, 1])) as reports:
+        tiles = {next(reports).tile}
+        deadline = time.monotonic() + 20
+        while not any(client.who_has().values()) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        ((key, (holder,)),) = client.who_has().items()
+        os.kill(client.run(os.getpid)[holder], signal.SIGKILL)
+        while client.futures[key].status == "finished" and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert client.futures[key].status == "lost"
+        tiles.add(next(reports).tile)
+        assert tiles == {0, 1}
+        assert list(reports) == []
 
 
 def test_a_tile_that_fails_on_the_cluster_is_named(client, expected, tmp_path):

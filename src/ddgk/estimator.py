@@ -496,7 +496,7 @@ class DDGK(Transformer):
         execution = self._execution(n_threads)
         if execution != self._model.execution:
             self._model = replace(self._model, execution=execution)
-        if self._model.engine_name == "fused":
+        if self.source_indices_ is None and self._model.engine_name == "fused":  # loaded
             prepare("attention" if self.config_.attention == "local" else "pairs")
         return self._model
 

@@ -98,7 +98,7 @@ class LocalFolder:
         path = self.path / name
         if not self.has(name):
             raise FileNotFoundError(2, "No such file", str(path))
-        refuse_large(str(path), path.stat().st_size)
+        check_size(str(path), path.stat().st_size)
         return path.read_bytes()
 
     def write(self, name: str, content: bytes) -> None:
@@ -149,7 +149,7 @@ class LocalFolder:
         return self.read(name).decode("utf-8", "replace").split("\n")[:-1]
 
 
-def refuse_large(path: str, n_bytes: int) -> None:
+def check_size(path: str, n_bytes: int) -> None:
     """Raise for a file that is too large to be a model, or part of a run."""
     if n_bytes > MOST_BYTES:
         raise RunError(f"{shown(path)} has {n_bytes} bytes, which no such file has")
@@ -204,7 +204,7 @@ class Bucket:
 
     def read(self, name: str) -> bytes:
         """Return the content of an object."""
-        refuse_large(f"{self.root}/{name}", self.size(name))
+        check_size(f"{self.root}/{name}", self.size(name))
         return bytes(self.system.cat_file(f"{self.root}/{name}"))
 
     def write(self, name: str, content: bytes) -> None:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ddgk import __version__
 from ddgk.errors import DDGKError, ModelFileError, ModelNotFoundError, RunError, shown
-from ddgk.store.files import open_folder, refuse_large, replacing
+from ddgk.store.files import check_size, open_folder, replacing
 
 Arrays = dict[str, NDArray[Any]]
 Model = TypeVar("Model")
@@ -309,5 +309,5 @@ def _content(where: str) -> bytes:
     # Opening a pipe would wait for a writer.
     if not os.path.isfile(where):
         raise ModelNotFoundError(f"there is no model file {shown(where)!r}")
-    refuse_large(where, os.path.getsize(where))
+    check_size(where, os.path.getsize(where))
     return Path(where).read_bytes()

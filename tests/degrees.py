@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ import numpy as np
 from ddgk.errors import GraphError
 from ddgk.graphs.graph import Graph, describe
 from ddgk.store import graphs_from_tensors, graphs_to_tensors
+from ddgk.store.sealed import model_identity
 from specimens import random_graph
 
 
@@ -38,8 +38,7 @@ class DegreeEmbedder:
 
     @property
     def identity(self):
-        text = "".join(source.digest for source in self.sources) + f"{self.n_powers}{self.dtype}"
-        return hashlib.sha256(text.encode()).hexdigest()
+        return model_identity(*self.to_parts())
 
     def rows(self, graphs, positions):
         found = []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from os import PathLike
 from typing import Any, Self
 
@@ -21,6 +21,7 @@ from ddgk.encoder import choose_sources
 from ddgk.engine import ENGINES
 from ddgk.errors import ParameterError
 from ddgk.explanation import Explanation
+from ddgk.features import Description
 from ddgk.graphs import Policies
 from ddgk.graphs.convert import as_graph, as_graphs, stream_graphs
 from ddgk.graphs.graph import Graph
@@ -164,35 +165,27 @@ class DDGK(Transformer):
         self._fit(as_graphs(X, policies=self.policies), run, if_busy)
         return self
 
-    def _fit(
-        self, given: Sequence[Graph], run: Path | None, if_busy: str
-    ) -> Callable[[], NDArray[np.floating]] | None:
-        """Fit; return what computes the rows of `given`, where fitting has done most of it."""
+    def _fit(self, given: Sequence[Graph], run: Path | None, if_busy: str) -> Description | None:
+        """Fit; return the description of the anchors, where its bits are those of `transform`."""
         config = self._checked()
         graphs = [graph for graph in given if graph.n_nodes]
         if not graphs:
             raise ParameterError("fit needs at least one graph with nodes")
         seed = self._seed(run)
-        execution = self._execution()
+        execution = self._execution(check_n_jobs(self.n_jobs))
         chosen, indices = choose_sources(graphs, self.sources, self.n_sources, seed, self.policies)
         kind: Any = LocalModel if config.attention == "local" else GlobalModel
-        rows = None
+        described: Description | None = None
 
         def train() -> LocalModel | GlobalModel:
-            nonlocal rows
+            nonlocal described
             encoding = Encoding.learn([*graphs, *chosen], config, self.policies)
-            how = (encoding, config, seed, execution)
-            with progress(
-                "Fitting", kind.FIT_STEPS, "steps", bool(self.verbose), patience=PATIENCE
-            ) as advance:
+            how = (encoding, config, seed, execution, self.n_features)
+            verbose = bool(self.verbose)
+            with progress("Fitting", len(graphs), "graphs", verbose, patience=PATIENCE) as advance:
                 model: LocalModel | GlobalModel
-                if config.attention == "global":
-                    model = GlobalModel.fit(chosen, *how, advance)
-                else:
-                    model, anchors = LocalModel.fit(graphs, chosen, *how, self.n_features, advance)
-                    if model.engine_name == "fused" and len(anchors.sizes) == len(given):
-                        rows = partial(model.map.transform, anchors)
-                advance(1)
+                model, described = kind.fit(graphs, chosen, *how)
+                advance(len(graphs))
             return model
 
         if run is None:
@@ -202,7 +195,7 @@ class DDGK(Transformer):
             model = train_into(run, settings, train, kind, if_busy=if_busy)
         self._adopt(model)
         self.source_indices_ = indices
-        return rows
+        return described
 
     def transform(
         self,
@@ -241,10 +234,8 @@ class DDGK(Transformer):
             found = self.embed_into(run, X, add=add, if_busy=if_busy, cluster=cluster)
             return self.arrange(found.rows(), self.get_feature_names_out())
         graphs = self._converted(X)
-        model = self._current()
-        if model.execution.n_threads > 1 and len(graphs) > 1:
-            # Tiles share the threads; only a graph alone uses several itself.
-            model = replace(model, execution=replace(model.execution, n_threads=1))
+        # Tiles share the threads; only a graph alone uses several itself.
+        model = self._current(check_n_jobs(self.n_jobs) if len(graphs) == 1 else 1)
         rows = embed_graphs(
             model,
             graphs,
@@ -252,7 +243,7 @@ class DDGK(Transformer):
             max_memory=self.max_memory,
             verbose=bool(self.verbose),
         )
-        return self.arrange(np.asarray(rows), self.get_feature_names_out())
+        return self.arrange(rows, self.get_feature_names_out())
 
     def fit_transform(
         self,
@@ -276,9 +267,10 @@ class DDGK(Transformer):
         True
         """
         graphs = as_graphs(X, policies=self.policies)
-        rows = self._fit(graphs, run, if_busy)
-        if run is None and rows is not None:
-            return self.arrange(rows(), self.get_feature_names_out())
+        described, model = self._fit(graphs, run, if_busy), self._model
+        if run is None and described is not None and len(described.sizes) == len(graphs):
+            assert isinstance(model, LocalModel)
+            return self.arrange(model.map.transform(described), self.get_feature_names_out())
         return self.transform(graphs, run=run, if_busy=if_busy)
 
     def embed_into(
@@ -296,11 +288,9 @@ class DDGK(Transformer):
         from a generator. Parameters are those of `transform`.
         """
         self.check_fitted()
-        model = self._current()
-        model = replace(model, execution=replace(model.execution, n_threads=1))
         return embed_into(
             run,
-            model,
+            self._current(),
             stream_graphs(X, policies=self.policies),
             add=add,
             if_busy=if_busy,
@@ -363,14 +353,11 @@ class DDGK(Transformer):
         True
         """
         self.check_fitted()
-        n_sources = len(self._model.encoders)
-        whole = isinstance(source, int | np.integer) and not isinstance(source, bool)
-        if not whole or not 0 <= source < n_sources:
-            raise ParameterError(f"source must be 0..{n_sources - 1}, not {source!r}")
+        place = check_count("source", source, 0, len(self.sources_) - 1)
         target = as_graph(graph, policies=self.policies)
         if not target.n_nodes:
             raise ParameterError("explain needs a graph with nodes")
-        return self._current().explain(target, int(source))
+        return self._current().explain(target, place)
 
     def explain_similarity(self, first: Any, second: Any) -> SimilarityExplanation:
         """Split the similarity of two graphs into shares of pairs of nodes.
@@ -415,7 +402,13 @@ class DDGK(Transformer):
         """
         self.check_fitted()
         tensors, metadata = self._model.to_parts()
-        save_parts(path, tensors, {**metadata, "parameters": self._stored_parameters()})
+        plain = (str, int, float, bool, type(None))
+        kept = {
+            name: value
+            for name, value in self.get_params(deep=False).items()
+            if isinstance(value, plain) and name not in ("config", "sources", "policies")
+        }
+        save_parts(path, tensors, metadata | {"parameters": kept})
 
     @classmethod
     def load(cls, path: Path) -> DDGK:
@@ -442,10 +435,7 @@ class DDGK(Transformer):
 
         def build(tensors: Any, metadata: dict[str, Any]) -> DDGK:
             model = model_from_parts(tensors, metadata)
-            given = dict(metadata.get("parameters", {}))
-            known = cls._defaults()
-            loaded = cls(**{name: value for name, value in given.items() if name in known})
-            loaded.config = model.config
+            loaded = cls(**dict(metadata.get("parameters", {})) | {"config": model.config})
             loaded._checked()
             loaded._adopt(replace(model, execution=loaded._execution()))
             return loaded
@@ -453,9 +443,6 @@ class DDGK(Transformer):
         loaded = load_model(path, build)
         loaded.source_indices_ = None
         return loaded
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "_model")
 
     def _checked(self) -> Config:
         """Validate all parameters; return the configuration."""
@@ -472,8 +459,8 @@ class DDGK(Transformer):
             raise ParameterError(f"policies must be a ddgk.Policies, not {self.policies!r}")
         return as_config(self.config)
 
-    def _execution(self) -> Execution:
-        return Execution(self.engine, self.device, check_n_jobs(self.n_jobs))
+    def _execution(self, n_threads: int = 1) -> Execution:
+        return Execution(self.engine, self.device, n_threads)
 
     def _seed(self, run: Path | None) -> int:
         """Draw the seed; without a random state, a run keeps the seed it has."""
@@ -485,8 +472,6 @@ class DDGK(Transformer):
 
     def _settings(self, config: Config, seed: int, graphs: Sequence[Graph]) -> dict[str, Any]:
         """Return what identifies a fit before it is done, for a run folder."""
-        import hashlib
-
         content = hashlib.sha256("".join(graph.digest for graph in graphs).encode()).hexdigest()
         return {
             **{f"config.{name}": value for name, value in config.as_json().items()},
@@ -499,17 +484,6 @@ class DDGK(Transformer):
             "graphs": content,
         }
 
-    def _stored_parameters(self) -> dict[str, Any]:
-        """Return the parameters that a file can hold; the configuration is in the model."""
-        plain = (str, int, float, bool, type(None))
-        given = self.get_params(deep=False)
-        given["sources"] = "random"
-        return {
-            name: value
-            for name, value in given.items()
-            if isinstance(value, plain) and name not in ("config", "policies")
-        }
-
     def _converted(self, graphs: Iterable[Any]) -> list[Graph]:
         """Convert graphs and apply the policy for labels that fit did not see."""
         found = as_graphs(graphs, policies=self.policies)
@@ -517,13 +491,13 @@ class DDGK(Transformer):
         self._model.encoding.check_weights(found)
         return found
 
-    def _current(self) -> LocalModel | GlobalModel:
+    def _current(self, n_threads: int = 1) -> LocalModel | GlobalModel:
         """Return the model, executed as the parameters say now."""
-        execution = self._execution()
+        execution = self._execution(n_threads)
         if execution != self._model.execution:
             self._model = replace(self._model, execution=execution)
-        if self.source_indices_ is None and self._model.engine_name == "fused":
-            prepare("attention" if self.config_.attention == "local" else "pairs")  # loaded
+        if self.source_indices_ is None and self._model.engine_name == "fused":  # loaded
+            prepare("attention" if self.config_.attention == "local" else "pairs")
         return self._model
 
     def _adopt(self, model: LocalModel | GlobalModel) -> None:

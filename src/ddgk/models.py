@@ -6,12 +6,11 @@ folders and on clusters in the same way.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from itertools import compress, pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +19,9 @@ from ddgk.attributes import Attribute, AttributeRows, NodeValues
 from ddgk.compiling import prepare
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
-from ddgk.embedding.progress import Advance, ignore_progress
 from ddgk.encoder import Encoder, source_part, train_encoders
 from ddgk.engine import engine_name, make_engine
-from ddgk.engine.arrays import EncoderWeights, Source
+from ddgk.engine.arrays import EncodedGraph, EncoderWeights, Engine, Source
 from ddgk.engine.initialisation import uniform
 from ddgk.engine.local import (
     STRUCTURE_TERMS,
@@ -86,19 +84,17 @@ class Model:
         return name if name == "fused" else f"{name}:{execution.device}"
 
     @property
-    def identity(self) -> str:
-        """Hash of everything that changes a row."""
-        tensors, metadata = self.to_parts()
-        content = hashlib.sha256(json.dumps(metadata, sort_keys=True).encode())
-        for name in sorted(tensors):
-            array = np.ascontiguousarray(tensors[name])
-            content.update(f"{name}{array.dtype}{array.shape}".encode())
-            content.update(array.tobytes())
-        return content.hexdigest()
-
-    @property
     def _torch_reason(self) -> str:
         return self.config.torch_reason
+
+    def _engine(self, n_threads: int = 1) -> Engine:
+        return make_engine(
+            self.execution.engine,
+            precision=self.config.precision,
+            device=self.execution.device,
+            threads=n_threads,
+            reason=self._torch_reason,
+        )
 
     def to_parts(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Return tensors and JSON metadata of all that the model consists of."""
@@ -110,7 +106,6 @@ class Model:
             for part, array in enumerate(encoder.source.weights.arrays()):
                 tensors[f"encoder{place}.{part}"] = array
         metadata = {
-            "attention": self.config.attention,
             "config": self.config.as_json(),
             "encoding": self.encoding.as_json(),
             "encoder_seeds": [str(encoder.seed) for encoder in self.encoders],
@@ -124,13 +119,8 @@ def _common_parts(
 ) -> dict[str, Any]:
     """Undo `Model.to_parts`; what does not fit together raises."""
     config = Config.from_json(metadata["config"])
-    if config.attention != metadata["attention"]:
-        raise ValueError("its configuration is of another kind of attention")
     encoding = Encoding.from_json(dict(metadata["encoding"]))
-    graphs = graphs_from_tensors(
-        {name: array for name, array in tensors.items() if name.startswith("source.")},
-        prefix="source.",
-    )
+    graphs = graphs_from_tensors(tensors, prefix="source.")
     seeds = [int(seed) for seed in metadata["encoder_seeds"]]
     if len(seeds) != len(graphs):
         raise ValueError(f"it has {len(graphs)} sources, but {len(seeds)} seeds")
@@ -141,8 +131,7 @@ def _common_parts(
             raise ValueError(f"the node order of source {place} is no order of its nodes")
         ordered = graph.permuted(order)
         rows, members = encoding.source_rows(ordered)
-        weights = _weights(tensors, place, config)
-        _check_shapes(weights, encoding.encode(ordered, quotient=False).matrix.shape, members)
+        weights = _weights(tensors, place, config, encoding.encode(ordered, quotient=False))
         values, known = tuple(r.values for r in rows), tuple(r.known for r in rows)
         encoders.append(Encoder(graph, order, seed, Source(weights, values, members, known)))
     return {
@@ -153,67 +142,55 @@ def _common_parts(
     }
 
 
-def _weights(tensors: Mapping[str, NDArray[Any]], place: int, config: Config) -> EncoderWeights:
-    parts = [
-        np.asarray(tensors[f"encoder{place}.{k}"], np.float64) for k in range(2 * config.depth + 3)
-    ]
+def _weights(
+    tensors: Mapping[str, NDArray[Any]], place: int, config: Config, encoded: EncodedGraph
+) -> EncoderWeights:
+    """Return the layers of an encoder; raise where they do not fit each other or its graph."""
+    training = config.encoder_training
+    sizes = [training.dimension, *[training.width] * config.depth, encoded.matrix.shape[1]]
+    shapes: list[tuple[int, ...]] = [(encoded.n_attending, sizes[0])]
+    shapes += [shape for a, b in pairwise(sizes) for shape in ((a, b), (b,))]
+    parts = [tensors[f"encoder{place}.{number}"] for number in range(len(shapes))]
+    types = [(part.dtype, part.shape) for part in parts]
+    if types != [(np.dtype(np.float64), shape) for shape in shapes]:
+        raise ValueError("the layers of an encoder do not fit its graph")
     if not all(np.isfinite(part).all() for part in parts):
         raise ValueError(f"the encoder of source {place} has weights that are not finite")
-    hidden = tuple((parts[k], parts[k + 1]) for k in range(1, 2 * config.depth, 2))
-    return EncoderWeights(parts[0], hidden, (parts[-2], parts[-1]))
-
-
-def _check_shapes(weights: EncoderWeights, shape: tuple[int, int], members: Any) -> None:
-    """Raise where the layers of an encoder do not fit each other or its graph."""
-    n_rows = shape[0] if members is None else members.shape[0]
-    sizes = [weights.table.shape[1], *(matrix.shape[1] for matrix, _ in weights.hidden)]
-    fits = weights.table.shape[0] == n_rows
-    for size, (matrix, bias) in zip(sizes, weights.hidden, strict=False):
-        fits = fits and matrix.shape[0] == size and bias.size == matrix.shape[1]
-    output, bias = weights.output
-    if not fits or output.shape != (sizes[-1], shape[1]) or bias.size != shape[1]:
-        raise ValueError("the layers of an encoder do not fit its graph")
+    layers = list(zip(parts[1::2], parts[2::2], strict=True))
+    return EncoderWeights(parts[0], tuple(layers[:-1]), layers[-1])
 
 
 @dataclass(frozen=True)
 class GlobalModel(Model):
     """Global attention: a row is the divergences from all sources (the paper's Psi)."""
 
-    FIT_STEPS: ClassVar[int] = 2  # encoders, baselines
     baselines: Array = field(default_factory=lambda: np.zeros((0, 0, 0)))
 
     @classmethod
     def fit(
         cls,
+        graphs: Sequence[Graph],  # noqa: ARG003
         sources: Sequence[Graph],
         encoding: Encoding,
         config: Config,
         seed: int,
         execution: Execution,
-        advance: Advance = ignore_progress,
-    ) -> GlobalModel:
-        """Train an encoder per source, and the baselines."""
+        n_features: int | None,  # noqa: ARG003
+    ) -> tuple[GlobalModel, None]:
+        """Train an encoder per source, and the baselines; parameters as of `LocalModel.fit`."""
         blank = cls(config, encoding, (), seed, execution)
         if blank.engine_name == "fused":
             prepare("encoders", "pairs")
         scorer = blank._scorer(execution.n_threads)
-        encoders = scorer.encode_sources(sources)
-        advance(1)
-        return cls(config, encoding, tuple(encoders), seed, execution, scorer.baselines(encoders))
+        encoders = tuple(scorer.encode_sources(sources))
+        return replace(blank, encoders=encoders, baselines=scorer.baselines(encoders)), None
 
     @property
     def _torch_reason(self) -> str:
         return self.config.torch_reason or self.encoding.torch_reason
 
     def _scorer(self, n_threads: int = 1) -> GlobalDivergences:
-        engine = make_engine(
-            self.execution.engine,
-            precision=self.config.precision,
-            device=self.execution.device,
-            threads=n_threads,
-            reason=self._torch_reason,
-        )
-        return GlobalDivergences(self.config, self.encoding, engine, self.seed)
+        return GlobalDivergences(self.config, self.encoding, self._engine(n_threads), self.seed)
 
     @property
     def term_names(self) -> list[str]:
@@ -223,7 +200,10 @@ class GlobalModel(Model):
     @property
     def columns(self) -> list[str]:
         """Names of the columns: source/term/checkpoint."""
-        return divergence_names(len(self.encoders), self.term_names, self.config.checkpoints)
+        terms, sources = self.term_names, range(len(self.encoders))
+        return [
+            f"source{s}/{t}/{c}" for s in sources for t in terms for c in self.config.checkpoints
+        ]
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -275,7 +255,6 @@ class GlobalModel(Model):
 class LocalModel(Model):
     """Local attention: a row is the compact embedding (`ddgk.features`)."""
 
-    FIT_STEPS: ClassVar[int] = 3  # encoders, attention of anchors, feature map
     features: CompactMap | None = None
 
     @classmethod
@@ -288,31 +267,25 @@ class LocalModel(Model):
         seed: int,
         execution: Execution,
         n_features: int | None,
-        advance: Advance = ignore_progress,
-    ) -> tuple[LocalModel, Description]:
+    ) -> tuple[LocalModel, Description | None]:
         """Train an encoder per source, then learn the feature map from anchors.
 
-        Returns the model and the description of the anchors, in the order of `graphs`.
+        Returns the model and the description of the anchors, in the order of `graphs`; None where
+        `describe` may give other bits.
         """
-        engine = make_engine(
-            execution.engine,
-            precision=config.precision,
-            device=execution.device,
-            threads=execution.n_threads,
-            reason=config.torch_reason,
-        )
-        if cls(config, encoding, (), seed, execution).engine_name == "fused":
+        blank = cls(config, encoding, (), seed, execution)
+        engine = blank._engine(execution.n_threads)
+        fused = blank.engine_name == "fused"
+        if fused:
             prepare("encoders", "attention")
         parts = [source_part(graph, encoding, seed) for graph in sources]
-        encoders = train_encoders(parts, encoding, config, engine, seed)
-        advance(1)
-        blank = cls(config, encoding, tuple(encoders), seed, execution)
+        encoders = tuple(train_encoders(parts, encoding, config, engine, seed))
+        blank = replace(blank, encoders=encoders)
         drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))[: config.n_anchors]
         anchors = [graphs[place] for place in np.sort(drawn)]
         described = blank.describe(anchors, execution.n_threads)
-        advance(1)
         features = CompactMap.fit(described, n_features, blank.kernel_weights, seed)
-        return cls(config, encoding, tuple(encoders), seed, execution, features), described
+        return replace(blank, features=features), described if fused else None
 
     @property
     def term_names(self) -> list[str]:
@@ -361,11 +334,8 @@ class LocalModel(Model):
     @cached_property
     def local_sources(self) -> list[LocalSource]:
         """Encoders and attributes as arrays."""
-        found = []
-        for encoder in self.encoders:
-            weights, attributes = encoder.source.weights, encoder.source.attributes
-            found.append(LocalSource(weights.table, weights.hidden, weights.output, attributes))
-        return found
+        parts = [(encoder.source.weights, encoder.source.attributes) for encoder in self.encoders]
+        return [LocalSource(w.table, w.hidden, w.output, attributes) for w, attributes in parts]
 
     @cached_property
     def directions(self) -> list[NDArray[np.float32]]:
@@ -391,13 +361,14 @@ class LocalModel(Model):
         sources, training = self.local_sources, self.training
         directions: Sequence[NDArray[np.float32]] = self.directions if views else ()
         if views:
-            kept = [a for a, kind in enumerate(self._kinds) if kind == LABELS]
-            targets = replace(targets, attributes=tuple(targets.attributes[a] for a in kept))
-            sources = [
-                replace(source, attributes=tuple(source.attributes[a] for a in kept))
-                for source in sources
-            ]
-            training = replace(training, coefficients=tuple(training.coefficients[a] for a in kept))
+            labels = [kind == LABELS for kind in self._kinds]
+
+            def kept(values: Sequence[Any]) -> tuple[Any, ...]:
+                return tuple(compress(values, labels))
+
+            targets = replace(targets, attributes=kept(targets.attributes))
+            sources = [replace(own, attributes=kept(own.attributes)) for own in sources]
+            training = replace(training, coefficients=kept(training.coefficients))
         if self.engine_name == "fused":
             return train_local(targets, sources, training, directions, n_threads=n_threads)
         from ddgk.engine.local_torch import train_local_torch
@@ -513,18 +484,9 @@ def model_from_parts(
 ) -> LocalModel | GlobalModel:
     """Return the model that a file holds."""
     kinds = {"local": LocalModel, "global": GlobalModel}
-    kind: Any = kinds[metadata["attention"]]
+    kind: Any = kinds[metadata["config"]["attention"]]
     found: LocalModel | GlobalModel = kind.from_parts(tensors, metadata)
     return found
-
-
-def divergence_names(n_sources: int, terms: Sequence[str], checkpoints: Sequence[int]) -> list[str]:
-    """Name the columns of flattened divergences.
-
-    >>> divergence_names(1, ["edges"], (0, 4))
-    ['source0/edges/0', 'source0/edges/4']
-    """
-    return [f"source{s}/{t}/{c}" for s in range(n_sources) for t in terms for c in checkpoints]
 
 
 def local_targets(graphs: Sequence[Graph], encoding: Encoding) -> LocalTargets:
@@ -539,27 +501,18 @@ def local_targets(graphs: Sequence[Graph], encoding: Encoding) -> LocalTargets:
     weights = None
     if encoding.weight_scale is not None:
         weights = np.concatenate([np.zeros(0), *map(encoding.edge_weights, graphs)])
-    directed = {bool(getattr(graph, "directed", False)) for graph in graphs}
-    if directed == {True}:
-        out = _adjacency(tails, heads, weights, starts[-1])
-        into = _adjacency(heads, tails, weights, starts[-1])
-    else:
-        # In a mixed batch an undirected edge is an arc each way.
-        one_way = np.repeat(
-            [bool(getattr(graph, "directed", False)) for graph in graphs],
-            [graph.n_edges for graph in graphs],
-        )
-        back = (tails != heads) & ~one_way
-        both = None if weights is None else np.concatenate([weights, weights[back]])
-        ends = np.concatenate([tails, heads[back]]), np.concatenate([heads, tails[back]])
-        out = _adjacency(*ends, both, starts[-1])
-        into = out if directed <= {False} else _adjacency(*ends[::-1], both, starts[-1])
+    # An undirected edge is an arc each way.
+    directed = np.array([graph.directed for graph in graphs], dtype=bool)
+    back = (tails != heads) & ~np.repeat(directed, [graph.n_edges for graph in graphs])
+    both = None if weights is None else np.concatenate([weights, weights[back]])
+    ends = np.concatenate([tails, heads[back]]), np.concatenate([heads, tails[back]])
+    out = _adjacency(*ends, both, starts[-1])
+    into = _adjacency(*ends[::-1], both, starts[-1]) if directed.any() else out
     columns = []
     for attribute in encoding.attributes.attributes:
-        kind = _kind(attribute)
         own = np.concatenate([_observed(attribute.units(graph)) for graph in graphs])
         given = np.concatenate([_observed(attribute.nodes(graph)) for graph in graphs])
-        columns.append(AttributeColumns(kind, own, given))
+        columns.append(AttributeColumns(_kind(attribute), own, given))
     return LocalTargets(starts, out, into, tuple(columns))
 
 

@@ -24,15 +24,8 @@ KEYS = ("n_nodes", "edges", "name", *LABELS, *NUMBERS, "directed")
 def visible(text: object, most: int = MAX_SHOWN) -> str:
     r"""Return text from outside on one line, with every hidden character shown as an escape.
 
-    Parameters
-    ----------
-    text : object
-        Converted by `str`.
-    most : int
-        Longer text is cut in the middle.
+    Text that is longer than `most` is cut in the middle.
 
-    Examples
-    --------
     >>> visible("ring\x1b[31m\r\n6")
     'ring\\x1b[31m\\r\\n6'
     >>> visible("a-rather-long-name-of-a-graph", 11)
@@ -44,16 +37,9 @@ def visible(text: object, most: int = MAX_SHOWN) -> str:
 def csv_bytes(rows: Iterable[Iterable[Any]], *, formulas: bool = False) -> bytes:
     """Return rows as CSV; numbers are written so that they read back to the same bits.
 
-    Parameters
-    ----------
-    rows : iterable of iterables
-        Fields: None, numbers, or anything else as its text.
-    formulas : bool
-        Whether text that a spreadsheet would compute stays as it is. By default it gets a leading
-        apostrophe.
+    formulas: whether text that a spreadsheet would compute stays as it is; otherwise it gets a
+    leading apostrophe.
 
-    Examples
-    --------
     >>> print(csv_bytes([["name", "distance"], ["=1+1", -0.5]]).decode())
     "name","distance"
     "'=1+1",-0.5
@@ -91,8 +77,6 @@ def graph_names(
 ) -> list[str]:
     """Return the given names, or those that graphs have, or their numbers from `first`.
 
-    Examples
-    --------
     >>> graph_names([Graph(1, [], name="point"), Graph(2, [])])
     ['point', '1']
     """
@@ -107,8 +91,6 @@ def graph_names(
 def graph_to_plain(graph: Graph) -> dict[str, Any]:
     """Return a graph as values that JSON can hold; the inverse of `graph_from_plain`.
 
-    Examples
-    --------
     >>> graph_to_plain(Graph(2, [(0, 1)], node_labels="CO", name="carbon monoxide"))
     {'n_nodes': 2, 'edges': [[0, 1]], 'name': 'carbon monoxide', 'node_labels': ['C', 'O']}
     """
@@ -116,12 +98,10 @@ def graph_to_plain(graph: Graph) -> dict[str, Any]:
     plain: dict[str, Any] = {"n_nodes": graph.n_nodes, "edges": graph.edges.tolist()}
     if graph.name is not None:
         plain["name"] = graph.name
-    for key in ("node_labels", "edge_labels"):
+    for key in LABELS:
         labels = getattr(graph, key)
-        if labels is not None:
+        if labels is not None and (key, labels) != ("node_names", tuple(range(graph.n_nodes))):
             plain[key] = [label_as_json(label, who) for label in labels]
-    if graph.node_names != tuple(range(graph.n_nodes)):
-        plain["node_names"] = [label_as_json(name, who) for name in graph.node_names]
     for key in NUMBERS:
         values = getattr(graph, key)
         if values is not None:
@@ -132,8 +112,6 @@ def graph_to_plain(graph: Graph) -> dict[str, Any]:
 def graph_from_plain(plain: Mapping[str, Any]) -> Graph:
     """Make a graph of plain values; everything is validated as by `Graph`.
 
-    Examples
-    --------
     >>> graph_from_plain({"n_nodes": 3, "edges": [[0, 1], [1, 2]], "name": "path"})
     Graph(n_nodes=3, n_edges=2, name='path')
     """

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.config import Config
+from ddgk.embedding.checks import check_choice
 from ddgk.errors import MissingExtraError, ParameterError
 
 CONTAINERS = ("default", "pandas", "polars")
@@ -31,8 +32,7 @@ class Transformer:
 
     @classmethod
     def _defaults(cls) -> dict[str, Any]:
-        given = list(inspect.signature(cls).parameters.values())
-        return {parameter.name: parameter.default for parameter in given}
+        return {name: own.default for name, own in inspect.signature(cls).parameters.items()}
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters as they were given.
@@ -43,7 +43,7 @@ class Transformer:
             Add the fields of the configuration, as ``config__NAME``.
         """
         found = {name: getattr(self, name) for name in self._defaults()}
-        if deep and "config" in found:
+        if deep:
             config = as_config(found["config"]).get_params()
             found |= {f"config__{name}": value for name, value in config.items()}
         return found
@@ -51,17 +51,16 @@ class Transformer:
     def set_params(self, **parameters: Any) -> Self:
         """Change parameters; they count from the next `fit` on."""
         known = self._defaults()
-        fields = {k.removeprefix("config__"): v for k, v in parameters.items() if "__" in k}
-        plain = {name: value for name, value in parameters.items() if "__" not in name}
-        for name in (*plain, *(k for k in parameters if "__" in k and k[:8] != "config__")):
-            if name not in known:
+        for name in parameters:
+            if name not in known and not name.startswith("config__"):
                 raise ParameterError(
                     f"{type(self).__name__} has no parameter {name!r}, but {', '.join(known)}"
                 )
-        for name, value in plain.items():
-            setattr(self, name, value)
+        for name in known & parameters.keys():
+            setattr(self, name, parameters[name])
+        fields = {k.removeprefix("config__"): v for k, v in parameters.items() if k not in known}
         if fields:
-            self.config = as_config(getattr(self, "config", "default")).replace(**fields)
+            self.config = as_config(self.config).replace(**fields)
         return self
 
     def set_output(self, *, transform: str | None = None) -> Self:
@@ -73,9 +72,7 @@ class Transformer:
             "default" is an array; None leaves it as it is.
         """
         if transform is not None:
-            if transform not in CONTAINERS:
-                listed = ", ".join(map(repr, CONTAINERS))
-                raise ParameterError(f"transform must be one of {listed}, not {transform!r}")
+            check_choice("transform", transform, CONTAINERS)
             self._sklearn_output_config = {"transform": transform}
         return self
 
@@ -105,7 +102,7 @@ class Transformer:
             raise NotFittedError(f"this {name} is not fitted yet; call fit with graphs first")
 
     def __sklearn_is_fitted__(self) -> bool:
-        raise NotImplementedError
+        return hasattr(self, "sources_")
 
     def __sklearn_tags__(self) -> Any:
         from sklearn.utils import InputTags, Tags, TargetTags, TransformerTags
@@ -119,12 +116,8 @@ class Transformer:
         )
 
     def __repr__(self) -> str:
-        defaults = self._defaults()
-        changed = [
-            f"{name}={value!r}"
-            for name, value in self.get_params(deep=False).items()
-            if value is not defaults[name] and repr(value) != repr(defaults[name])
-        ]
+        given, defaults = self.get_params(deep=False), self._defaults()
+        changed = [f"{k}={v!r}" for k, v in given.items() if repr(v) != repr(defaults[k])]
         return f"{type(self).__name__}({', '.join(changed)})"
 
 

@@ -38,8 +38,6 @@ def exact_distances(vectors: Vectors, query: Vectors) -> Floats:
 def nearest_rows(vectors: Vectors, query: Vectors, k: int) -> tuple[Positions, Floats]:
     """Return the k nearest rows, nearest first, equal distances by position.
 
-    Examples
-    --------
     >>> rows = np.array([[0.0], [3.0], [1.0], [1.0]], dtype=np.float32)
     >>> nearest_rows(rows, rows[0], 3)
     (array([0, 2, 3]), array([0., 1., 1.]))
@@ -86,8 +84,6 @@ def principal_axes(vectors: Vectors, k: int) -> tuple[Vectors, Vectors]:
     They are computed from at most 20,000 rows, evenly spaced; axes have their largest entry
     positive.
 
-    Examples
-    --------
     >>> rows = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0]], dtype=np.float32)
     >>> mean, axes = principal_axes(rows, 1)
     >>> axes.ravel().tolist()

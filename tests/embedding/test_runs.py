@@ -270,17 +270,18 @@ def test_progress_counts_graphs(example, embedder, tmp_path, capsys, monkeypatch
 
 
 def test_a_worker_elsewhere_opens_the_run_by_itself(example, embedder, finished, tmp_path):
-    before = open_run(finished).manifest.token
+    before = open_run(finished)
     embed_into(finished, embedder, example.new, add=True)
     (finished / "rows" / "000000.safetensors").unlink()
     how = {"address": str(finished), "max_memory": 10**9, "kind": DegreeEmbedder}
+    how |= {"key": before.manifest.key, "n_tiles": before.n_tiles}
     # Graphs that were added since do not matter.
-    assert attempt_elsewhere(0, token=before, **how).state == "computed"
-    assert attempt_elsewhere(0, token=before, **how).state == "stored"
-    for other in ("0123:1", f"{before}9"):
-        assert "finds another run at" in attempt_elsewhere(0, token=other, **how).error
+    assert attempt_elsewhere(0, **how).state == "computed"
+    assert attempt_elsewhere(0, **how).state == "stored"
+    for other in ({"key": "0123"}, {"n_tiles": 99}):
+        assert "finds another run at" in attempt_elsewhere(0, **how | other).error
     how["address"] = str(tmp_path / "x")
-    assert "finds no run at" in attempt_elsewhere(0, token=before, **how).error
+    assert "finds no run at" in attempt_elsewhere(0, **how).error
     np.testing.assert_array_equal(open_run(finished).rows(0, 42), example.expected)
 
 

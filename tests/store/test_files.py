@@ -26,14 +26,18 @@ def test_what_is_written_is_there(folder):
     folder.write("a/b", b"two!")
     folder.write("a/deeper/c", b"")
     assert (folder.read("a/b"), folder.size("a/b"), folder.size("a/x")) == (b"two!", 4, 0)
-    assert folder.read("a/b", 4) == b"two!"
-    with pytest.raises(RunError, match="more than 3 bytes"):
-        folder.read("a/b", 3)
     assert {n: s for n, s in folder.names("a").items() if s >= 0} == {"b": 4}
     folder.remove("a/b")
     folder.remove("a/b")
     assert not folder.has("a/b")
     with pytest.raises(FileNotFoundError):
+        folder.read("a/b")
+
+
+def test_files_that_are_too_large_are_not_read(folder, monkeypatch):
+    monkeypatch.setattr("ddgk.store.files.MOST_BYTES", 3)
+    folder.write("a/b", b"four")
+    with pytest.raises(RunError, match="b has 4 bytes, which no"):
         folder.read("a/b")
 
 

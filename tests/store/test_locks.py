@@ -59,13 +59,12 @@ def test_a_lock_is_free_again_when_its_process_is_killed(holder, tmp_path):
 
 def test_closing_one_does_not_take_the_locks_of_another(holder, tmp_path):
     """The system drops all locks of a file when a process closes any handle of it."""
-    first, second = Locks(LocalFolder(tmp_path)), Locks(LocalFolder(tmp_path))
-    assert first.take(3)
-    second.close()
-    words = [sys.executable, "-c", HOLDER, str(tmp_path), "3"]
-    refused = subprocess.run(words, capture_output=True, text=True)
-    assert "AssertionError" in refused.stderr
-    first.close()
+    with Locks(LocalFolder(tmp_path)) as first:
+        with Locks(LocalFolder(tmp_path)):
+            assert first.take(3)
+        words = [sys.executable, "-c", HOLDER, str(tmp_path), "3"]
+        refused = subprocess.run(words, capture_output=True, text=True)
+        assert "AssertionError" in refused.stderr
     holder(3)
 
 

@@ -32,15 +32,13 @@ def progress(
     verbose: bool,
     *,
     patience: float = 0.0,
-    done: int = 0,
     work: float | None = None,
-    work_done: float = 0.0,
 ) -> Iterator[Advance]:
     """Show progress while the block runs, with the time left; yield a function that counts.
 
     what, unit: what is done, and what is counted. patience: seconds during which nothing is shown.
-    work, work_done: cost of all, and of what was done before, where units differ in cost. Call
-    ``advance(count)``, or ``advance(count, cost)``; threads may.
+    work: cost of all, where units differ in cost. Call ``advance(count)``, or
+    ``advance(count, cost)``; threads may.
 
     >>> with progress("Reading", 3, "files", verbose=False) as advance:
     ...     advance(1)
@@ -51,20 +49,30 @@ def progress(
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
-    work = float(total) if work is None else work
-    state = _State(what, total, unit, done, work, work_done)
+    whole = max(float(total) if work is None else work, 1e-9)
+    n_done, done, began, guard = 0, 0.0, perf_counter(), Lock()
     console = Console(stderr=True)
     bar = Progress(TextColumn("{task.description}", markup=False), BarColumn(), console=console)
-    task = bar.add_task(what, total=max(work, 1e-9))
+    task = bar.add_task(what, total=whole)
     every = BAR_EVERY if console.is_terminal else LINE_EVERY
     ended = Event()
 
+    def advance(count: int, cost: float | None = None) -> None:
+        nonlocal n_done, done
+        with guard:
+            n_done += count
+            done += count if cost is None else cost
+
     def show() -> None:
+        spent = perf_counter() - began
+        left = max(0.0, spent * (whole - done) / done) if done else None
+        about = "" if left is None else f", about {_duration(left)} left"
+        line = f"{what}: {n_done} of {total} {unit} after {_duration(spent)}{about}"
         if console.is_terminal:
             bar.start()
-            bar.update(task, completed=state.work_done, description=state.line())
+            bar.update(task, completed=done, description=line)
         else:
-            tell(state.line())
+            tell(line)
 
     def watch() -> None:
         wait = max(patience, every)
@@ -75,45 +83,16 @@ def progress(
     thread = Thread(target=watch, name="ddgk-progress", daemon=True)
     thread.start()
     try:
-        yield state.advance
+        yield advance
     finally:
         ended.set()
         thread.join()
-        if state.elapsed >= patience and console.is_terminal:
+        spent = perf_counter() - began
+        if spent >= patience and console.is_terminal:
             show()
             bar.stop()
-        elif state.elapsed >= patience:
-            spent = _duration(state.elapsed)
-            tell(f"{what}: {state.done - done} of {total} {unit} in {spent}")
-
-
-class _State:
-    """Counts what is done, and estimates the time left."""
-
-    def __init__(
-        self, what: str, total: int, unit: str, done: int, work: float, work_done: float
-    ) -> None:
-        self.what, self.total, self.unit, self.work, self.done = what, total, unit, work, done
-        self.work_done = self.work_before = work_done if work_done else float(done)
-        self.began = perf_counter()
-        self._guard = Lock()
-
-    def advance(self, count: int, cost: float | None = None) -> None:
-        with self._guard:
-            self.done += count
-            self.work_done += count if cost is None else cost
-
-    @property
-    def elapsed(self) -> float:
-        return perf_counter() - self.began
-
-    def line(self) -> str:
-        """Describe the state, with the time left if it can be estimated."""
-        spent = self.work_done - self.work_before
-        left = self.elapsed * (self.work - self.work_done) / spent if spent > 0 else None
-        about = "" if left is None else f", about {_duration(max(0.0, left))} left"
-        counted = f"{self.what}: {self.done} of {self.total} {self.unit}"
-        return f"{counted} after {_duration(self.elapsed)}{about}"
+        elif spent >= patience:
+            tell(f"{what}: {n_done} of {total} {unit} in {_duration(spent)}")
 
 
 def _duration(seconds: float) -> str:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import os
 import platform
 import secrets
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from typing import Any
 
+from ddgk import __version__
 from ddgk.embedding.checks import IF_BUSY, check_choice, check_n_jobs, parse_memory
 from ddgk.embedding.progress import progress, tell
 from ddgk.embedding.targets import place_targets
@@ -37,7 +37,6 @@ from ddgk.store.files import (
     TEMPORARY,
     WHOLE_RUN,
     Folder,
-    LocalFolder,
     Locks,
     open_folder,
 )
@@ -46,6 +45,9 @@ from ddgk.store.run import LOG, ROWS, Run
 from ddgk.store.sealed import (
     MODEL,
     MODEL_KIND,
+    canonical,
+    damage_named,
+    model_identity,
     pack,
     seal_json,
     unseal_json,
@@ -53,7 +55,7 @@ from ddgk.store.sealed import (
 
 SETTINGS = "settings.json"  # what a model in the folder is, or is going to be, trained with
 MOST_FAILURES = 5  # tiles that fail for good before the others are not tried
-PACKAGES = ("ddgk", "numpy", "scipy", "numba")
+PACKAGES = ("numpy", "scipy", "numba")
 
 Path = str | os.PathLike[str]
 
@@ -74,33 +76,14 @@ def embed_into(
     cluster: Any = None,
     verbose: bool = False,
 ) -> Run:
-    """Compute the rows of graphs into a run folder; finished tiles are kept.
+    """Compute the rows of graphs into a run folder, and return the run, as `DDGK.embed_into`.
 
-    Parameters
-    ----------
-    run : str or path
-        The folder, or an address such as s3://bucket/run.
-    graphs : iterable of Graph
-        Read once, and not held in memory together.
-    add : bool
-        Let a run that exists take graphs it does not have.
-    if_busy : {"wait", "share", "fail"}
-        When another process works on the run: wait for it, compute other tiles of it meanwhile,
-        or raise `BusyError`.
-    n_jobs, max_memory
-        As of `embed_graphs`; of each worker.
-    cluster : str or distributed.Client, optional
-        A Dask scheduler, whose workers compute the tiles.
-
-    Returns
-    -------
-    Run
-        Its rows are those of these graphs, in this order.
+    The graphs are read once. n_jobs, max_memory: as of `embed_graphs`, of each worker.
     """
     check_choice("if_busy", if_busy, IF_BUSY)
     n_threads, n_bytes = check_n_jobs(n_jobs), parse_memory(max_memory)
     folder = open_folder(run)
-    with connected(cluster) as client, _opened_locks(folder) as locks:
+    with connected(cluster) as client, Locks(folder) as locks:
         with _held(locks, PLANNING, folder, if_busy):
             begun = _begun(folder, embedder)
             placed = place_targets(begun, graphs, embedder, add=add, max_memory=n_bytes)
@@ -114,7 +97,8 @@ def embed_into(
             elsewhere = partial(
                 attempt_elsewhere,
                 address=placed.address,
-                token=placed.manifest.token,
+                key=placed.manifest.key,
+                n_tiles=placed.n_tiles,
                 kind=type(embedder),
                 max_memory=n_bytes,
             )
@@ -141,28 +125,26 @@ def train_into(
 ) -> Model:
     """Return the model of a run folder, or train it and keep it there.
 
-    settings: everything known before training that changes a row: a folder with other settings is
-    refused, and the message names the ones that differ. train: returns the model; not called if it
-    is in the folder. kind: its class, whose `from_parts` reads it. if_busy: "wait" and "share" wait
-    for another process that trains it.
+    settings: everything known before training that changes a row; a folder with others is refused.
+    if_busy: "wait" and "share" wait for another process that trains it.
     """
     check_choice("if_busy", if_busy, IF_BUSY)
     folder = open_folder(run)
-    with _opened_locks(folder) as locks, _held(locks, PLANNING, folder, if_busy):
+    with Locks(folder) as locks, _held(locks, PLANNING, folder, if_busy):
         manifest = read_manifest(folder)
         if manifest is None:
             _refuse_foreign(folder)
-        sealed, there = seal_json("settings", settings), stored_settings(run)
+        there = stored_settings(run)
         if there is None:
-            folder.write(SETTINGS, sealed)
+            folder.write(SETTINGS, seal_json("settings", settings))
         else:
-            _refuse_other_settings(folder, there, unseal_json("settings", sealed))
+            _refuse_other_settings(folder, there, json.loads(canonical(settings)))
             if folder.has(MODEL):
                 return stored_model(folder, kind, manifest)
         model = train()
         if manifest is not None:
             refuse_other_embedder(folder, manifest, model)
-        _write_model(folder, manifest, model)
+        _write_model(folder, model)
         return model
 
 
@@ -171,14 +153,8 @@ def stored_settings(run: Path) -> dict[str, Any] | None:
     folder = open_folder(run)
     if not folder.has(SETTINGS):
         return None
-    try:
+    with damage_named(f"{folder.address}/{SETTINGS}", "remove it to train again"):
         return unseal_json("settings", folder.read(SETTINGS))
-    except RunError:
-        raise
-    except ValueError as error:
-        raise RunError(
-            f"{folder.address}/{SETTINGS} is damaged: {shown(str(error))}; remove it to train again"
-        ) from error
 
 
 def _begun(folder: Folder, embedder: Embedder) -> Run:
@@ -186,33 +162,30 @@ def _begun(folder: Folder, embedder: Embedder) -> Run:
     manifest = read_manifest(folder)
     if manifest is None:
         _refuse_foreign(folder)
+        identity = _write_model(folder, embedder)
         manifest = Manifest(
             run=secrets.token_hex(8),
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             versions=_versions(),
-            identity=embedder.identity,
+            identity=identity,
             engine=embedder.engine_name,
             dtype=str(embedder.dtype),
             columns=tuple(map(str, embedder.columns)),
-            model=_write_model(folder, None, embedder),
         )
         return Run(folder, manifest)
     refuse_other_embedder(folder, manifest, embedder)
     if not folder.has(MODEL):
-        manifest = replace(manifest, model=_write_model(folder, manifest, embedder))
+        _write_model(folder, embedder)
     run = Run(folder, manifest)
-    run.model_content()
+    run.check_model()
     return run
 
 
-def _write_model(folder: Folder, manifest: Manifest | None, embedder: Embedder) -> str:
-    """Keep a model in a folder, and return its checksum; a manifest that is there follows."""
-    content = pack(MODEL_KIND, *embedder.to_parts())
-    folder.write(MODEL, content)
-    checksum = hashlib.sha256(content).hexdigest()
-    if manifest is not None:
-        folder.write(MANIFEST, replace(manifest, model=checksum).as_bytes())
-    return checksum
+def _write_model(folder: Folder, embedder: Embedder) -> str:
+    """Keep a model in a folder, and return its identity."""
+    parts = embedder.to_parts()
+    folder.write(MODEL, pack(MODEL_KIND, *parts))
+    return model_identity(*parts)
 
 
 def compute(
@@ -220,24 +193,15 @@ def compute(
 ) -> None:
     """Compute the tiles that are missing, the most expensive first, until none is."""
     costs, counts = run.index.costs, run.index.counts
-    finished = run.finished
-    before = sorted(finished)
-    failures: dict[int, Report] = {}
+    missing, failures = set(range(run.n_tiles)) - run.finished, dict[int, Report]()
+    n_graphs, work = sum(counts[list(missing)].tolist()), sum(costs[list(missing)].tolist())
 
     def finish(tile: int) -> None:
-        finished.add(tile)
+        missing.remove(tile)
         advance(int(counts[tile]), float(costs[tile]))
 
-    with progress(
-        "Embedding",
-        int(counts.sum()),
-        "graphs",
-        verbose,
-        done=int(counts[before].sum()),
-        work=float(costs.sum()),
-        work_done=float(costs[before].sum()),
-    ) as advance:
-        while missing := set(range(run.n_tiles)) - finished - set(failures):
+    with progress("Embedding", n_graphs, "graphs", verbose, work=work) as advance:
+        while missing:
             progressed = False
             order = sorted(missing, key=lambda tile: (-costs[tile], tile))
             with closing(pool(order)) as reports:  # type: ignore[type-var]
@@ -246,12 +210,13 @@ def compute(
                     if report.state in ("computed", "stored"):
                         finish(report.tile)
                     elif report.state != "busy":
+                        missing.remove(report.tile)
                         failures[report.tile] = report
                         if report.state == "halted" or len(failures) >= MOST_FAILURES:
                             raise TileError(_failed(run, failures))
             if not progressed:  # other processes have what is left
                 time.sleep(0.3)
-                for tile in sorted(run.finished - finished):
+                for tile in run.finished & missing:
                     finish(tile)
     if failures:
         raise TileError(_failed(run, failures))
@@ -269,12 +234,7 @@ def _kept(run: Run) -> str:
 
 def _versions() -> dict[str, str]:
     found = {"python": platform.python_version(), "machine": platform.machine()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return found
+    return found | {"ddgk": __version__} | {name: version(name) for name in PACKAGES}
 
 
 def _refuse_foreign(folder: Folder) -> None:
@@ -305,21 +265,12 @@ def _refuse_other_settings(folder: Folder, there: dict[str, Any], here: dict[str
 
 
 def _refuse_other_version(run: Run) -> None:
-    theirs, ours = run.manifest.versions.get("ddgk"), version("ddgk")
-    if theirs != ours:
+    theirs = run.manifest.versions.get("ddgk")
+    if theirs != __version__:
         raise RunError(
-            f"{run.address} was begun by ddgk {shown(str(theirs))}, and this is {ours}, which may "
-            "round differently; finish it with that version, or name a new folder"
+            f"{run.address} was begun by ddgk {shown(theirs)}, and this is {__version__}; versions "
+            "may round differently: finish it with that one, or name a new folder"
         )
-
-
-@contextmanager
-def _opened_locks(folder: Folder) -> Iterator[Locks]:
-    """Open the locks of a folder, which is made if it does not exist."""
-    if isinstance(folder, LocalFolder):
-        folder.create()
-    with Locks(folder) as locks:
-        yield locks
 
 
 @contextmanager

@@ -23,7 +23,6 @@ from ddgk.graphs.graph import Graph, at_position, describe
 Result = TypeVar("Result")
 
 LANES = 8  # graphs that engines process together; tiles hold multiples where they can
-MOST_ROWS = 4096
 WANTED_SECONDS = 3.0  # of a tile: long compared with the hundredths that storing one takes
 WANTED_TILES = 32  # so that workers end at about the same time
 SHORTEST_SECONDS = 0.5  # below which storing a tile would be felt
@@ -36,31 +35,22 @@ HALTING = {
 
 
 class Embedder(Protocol):
-    """A fitted model, seen as a function from a graph to a row.
-
-    Attributes
-    ----------
-    columns : sequence of str
-        Names of the columns.
-    dtype : numpy dtype
-        float32 or float64.
-    identity : str
-        Hash of everything that changes a row, as hexadecimal text.
-    engine_name : str
-        "fused", "torch:cpu", ...: rows of different engines are not mixed in one run.
-    """
+    """A fitted model, seen as a function from a graph to a row."""
 
     @property
-    def columns(self) -> Sequence[str]: ...  # noqa: D102
+    def columns(self) -> Sequence[str]:
+        """Names of the columns."""
+        ...
 
     @property
-    def dtype(self) -> np.dtype[Any]: ...  # noqa: D102
+    def dtype(self) -> np.dtype[Any]:
+        """Type of a row: float32 or float64."""
+        ...
 
     @property
-    def identity(self) -> str: ...  # noqa: D102
-
-    @property
-    def engine_name(self) -> str: ...  # noqa: D102
+    def engine_name(self) -> str:
+        """Such as "fused" or "torch:cpu": rows of different engines are not mixed in one run."""
+        ...
 
     def rows(self, graphs: Sequence[Graph], positions: Sequence[int]) -> NDArray[np.floating]:
         """Return the rows of graphs, (n_graphs, n_columns).
@@ -103,13 +93,21 @@ def plan_tiles(embedder: Embedder, graphs: Sequence[Graph], max_memory: int) -> 
     """
     costs = [max(0.0, float(embedder.cost(graph))) for graph in graphs]
     order = sorted(range(len(graphs)), key=lambda position: (-costs[position], position))
-    memory = [row_memory(embedder, graphs[position]) for position in order]
     wanted = min(WANTED_SECONDS, max(SHORTEST_SECONDS, sum(costs) / WANTED_TILES))
+
+    def cost(positions: Sequence[int]) -> float:
+        return sum(costs[position] for position in positions)
+
+    lanes: list[list[int]] = []
+    for first in range(0, len(order), LANES):
+        near = order[first : first + LANES]
+        lanes += [near] if cost(near) <= LONGEST_SECONDS else [[position] for position in near]
     tiles = []
-    for part in _parts([costs[position] for position in order], wanted):
-        for rows in cut_rows(memory[part], max_memory):
-            members = order[part][rows]
-            tiles.append(Tile(tuple(members), sum(costs[position] for position in members)))
+    for part in cut_rows([cost(near) for near in lanes], wanted):
+        members = [position for near in lanes[part] for position in near]
+        memory = [row_memory(embedder, graphs[position]) for position in members]
+        cuts = [members[rows] for rows in cut_rows(memory, max_memory)]
+        tiles += [Tile(tuple(chosen), cost(chosen)) for chosen in cuts]
     return tiles
 
 
@@ -118,32 +116,17 @@ def row_memory(embedder: Embedder, graph: Graph) -> int:
     return max(0, int(embedder.memory(graph))) + len(embedder.columns) * embedder.dtype.itemsize
 
 
-def _parts(costs: Sequence[float], wanted: float) -> list[slice]:
-    """Cut rows, in order, into parts of about the wanted cost, multiples of lanes if possible."""
-    parts, first = [], 0
-    while first < len(costs):
-        near = np.cumsum(costs[first : first + MOST_ROWS])
-        n_rows = int(np.searchsorted(near, wanted, side="right"))
-        if n_rows < LANES:  # of lanes that take too long together each is alone
-            n_rows = LANES if near[:LANES][-1] <= LONGEST_SECONDS else 1
-        elif n_rows < len(near):
-            n_rows -= n_rows % LANES
-        parts.append(slice(first, min(first + n_rows, len(costs))))
-        first += n_rows
-    return parts
-
-
-def cut_rows(sizes: Sequence[int], limit: int) -> list[slice]:
+def cut_rows(sizes: Sequence[float], limit: float) -> list[slice]:
     """Cut rows into parts whose sizes add up to at most a limit; at least one row each.
 
     >>> cut_rows([1, 1, 5, 9], 6)
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
     """
-    parts, first, held = [], 0, 0
+    parts, first, held = [], 0, 0.0
     for place, size in enumerate(sizes):
         if place > first and held + size > limit:
             parts.append(slice(first, place))
-            first, held = place, 0
+            first, held = place, 0.0
         held += size
     return [*parts, slice(first, len(sizes))] if sizes else []
 
@@ -161,17 +144,8 @@ def compute_rows(
     filled = [place for place, graph in enumerate(graphs) if graph.n_nodes]
     for part in cut_rows([row_memory(embedder, graphs[place]) for place in filled], max_memory):
         places = filled[part]
-        try:
-            found[places] = embedder.rows(
-                [graphs[place] for place in places], [positions[place] for place in places]
-            )
-        except DDGKError:
-            raise
-        except Exception as error:
-            if isinstance(error, OSError) and error.errno in HALTING:
-                raise
-            for place in places:
-                found[place] = _one_row(embedder, graphs[place], positions[place])
+        members = [graphs[place] for place in places]
+        found[places] = _rows(embedder, members, [positions[place] for place in places])
     for place in filled:
         if not np.isfinite(found[place]).all():
             called = shown(describe(graphs[place].name, positions[place]))
@@ -179,17 +153,22 @@ def compute_rows(
     return found
 
 
-def _one_row(embedder: Embedder, graph: Graph, position: int) -> NDArray[np.floating]:
+def _rows(
+    embedder: Embedder, graphs: Sequence[Graph], positions: Sequence[int]
+) -> NDArray[np.floating]:
     try:
-        with at_position(position):
-            row: NDArray[np.floating] = embedder.rows([graph], [position])[0]
-            return row
+        with at_position(positions[0] if len(graphs) == 1 else None):
+            return embedder.rows(graphs, positions)
     except DDGKError:
         raise
     except Exception as error:
-        raise TileError(
-            f"{shown(describe(graph.name, position))}: {type(error).__name__}: {shown(str(error))}"
-        ) from error
+        if isinstance(error, OSError) and error.errno in HALTING:
+            raise
+        if len(graphs) > 1:
+            pairs = zip(graphs, positions, strict=True)
+            return np.concatenate([_rows(embedder, [graph], [place]) for graph, place in pairs])
+        called = shown(describe(graphs[0].name, positions[0]))
+        raise TileError(f"{called}: {type(error).__name__}: {shown(error)}") from error
 
 
 def in_threads(

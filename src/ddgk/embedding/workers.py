@@ -27,8 +27,8 @@ from ddgk.errors import (
 )
 from ddgk.store.files import FIRST_TILE, Folder, Locks
 from ddgk.store.manifest import Manifest
-from ddgk.store.run import LOG, ROWS, Run, file_name, open_run
-from ddgk.store.sealed import MODEL, MOST_BYTES, model_from
+from ddgk.store.run import LOG, ROWS, Run, file_name, open_run, read_model
+from ddgk.store.sealed import model_identity
 
 Model = TypeVar("Model", bound=Embedder)
 
@@ -83,48 +83,41 @@ class Workplace:
         return Report(tile, "failed", said)
 
     def _attempt(self, tile: int) -> str:
-        if self._is_stored(tile):
-            return "stored"
         if not self.locks.take(FIRST_TILE + tile):
             return "busy"
         try:
-            if self._is_stored(tile):  # meanwhile
+            if self.run.folder.size(file_name(ROWS, tile)):
                 return "stored"
             begun = self.locks.count(tile)
             began = perf_counter()
             graphs, positions = self.run.graphs(tile)
             rows = compute_rows(self.embedder, graphs, positions, self.max_memory)
             self.run.write_tile(tile, rows)
-            line = _line(tile, len(graphs), perf_counter() - began, begun)
+            now = datetime.now(UTC).isoformat(timespec="milliseconds")
+            line = (
+                f"{now} tile {tile}: {len(graphs)} graphs in {perf_counter() - began:.2f} s on "
+                f"{socket.gethostname()}:{os.getpid()}"
+            )
+            line += f", begun {begun} times" if begun > 1 else ""
             self.run.folder.append(LOG, f"tile-{tile:08d}", line)
             return "computed"
         finally:
             self.locks.give_back(FIRST_TILE + tile)
 
-    def _is_stored(self, tile: int) -> bool:
-        return self.run.folder.size(file_name(ROWS, tile)) > 0
-
-
-def _line(tile: int, n_graphs: int, seconds: float, begun: int) -> str:
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    again = f", begun {begun} times" if begun > 1 else ""
-    where = f"{socket.gethostname()}:{os.getpid()}"
-    return f"{now} tile {tile}: {n_graphs} graphs in {seconds:.2f} s on {where}{again}"
-
 
 def attempt_elsewhere(
-    tile: int, *, address: str, token: str, kind: type[Embedder], max_memory: int
+    tile: int, *, address: str, key: str, n_tiles: int, kind: type[Embedder], max_memory: int
 ) -> Report:
     """Compute a tile in another process, which opens the run and its model by itself."""
     try:
-        place = _open(address, token, kind, max_memory)
+        place = _open(address, key, n_tiles, kind, max_memory)
     except DDGKError as error:
         return Report(tile, "failed", f"a worker on {socket.gethostname()}: {error}")
     return place.attempt(tile)
 
 
 @lru_cache(maxsize=OPENED_AT_ONCE)
-def _open(address: str, token: str, kind: type[Embedder], max_memory: int) -> Workplace:
+def _open(address: str, key: str, n_tiles: int, kind: type[Embedder], max_memory: int) -> Workplace:
     try:
         run = open_run(address)
     except RunNotFoundError as error:
@@ -132,7 +125,7 @@ def _open(address: str, token: str, kind: type[Embedder], max_memory: int) -> Wo
             f"it finds no run at {address}; workers need the same folder under the same name, or a "
             "bucket"
         ) from error
-    if not run.manifest.covers(token):
+    if run.manifest.key != key or run.n_tiles < n_tiles:  # it may have more, added meanwhile
         raise RunError(
             f"it finds another run at {address}; it was changed meanwhile, or is not the same "
             "folder there"
@@ -143,17 +136,7 @@ def _open(address: str, token: str, kind: type[Embedder], max_memory: int) -> Wo
 
 def stored_model(folder: Folder, kind: type[Model], manifest: Manifest | None) -> Model:
     """Read the model of a folder; raise if it is damaged, or not that of the run."""
-    try:
-        model = model_from(folder.read(MODEL, MOST_BYTES), kind.from_parts)
-    except FileNotFoundError:
-        raise RunError(f"{folder.address}/{MODEL} is missing; run the same command again") from None
-    except RunError:
-        raise
-    except ValueError as error:
-        raise RunError(
-            f"{folder.address}/{MODEL} is damaged ({error}); remove this file and run the same "
-            "command again, which trains it; finished tiles are kept"
-        ) from error
+    model = read_model(folder, kind.from_parts)
     if manifest is not None:
         refuse_other_embedder(folder, manifest, model)
     return model
@@ -167,7 +150,8 @@ def refuse_other_embedder(folder: Folder, manifest: Manifest, embedder: Embedder
             f"{embedder.engine_name}; engines round differently: continue with that one, or name a "
             "new folder"
         )
-    here = (embedder.identity, str(embedder.dtype), tuple(map(str, embedder.columns)))
+    identity = model_identity(*embedder.to_parts())
+    here = (identity, str(embedder.dtype), tuple(map(str, embedder.columns)))
     if (manifest.identity, manifest.dtype, manifest.columns) != here:
         raise RunError(
             f"{folder.address} is a run of another configuration: its model differs in sources, "
@@ -177,13 +161,7 @@ def refuse_other_embedder(folder: Folder, manifest: Manifest, embedder: Embedder
 
 @contextmanager
 def connected(cluster: Any) -> Iterator[Any]:
-    """Yield a Dask client: the one given, or one connected to an address; None for None.
-
-    Raises
-    ------
-    ClusterError
-        If no scheduler answers there, or the address cannot be one.
-    """
+    """Yield a Dask client: the one given, or one connected to an address; None for None."""
     if cluster is None:
         yield None
         return
@@ -223,14 +201,13 @@ def on_dask(client: Any, work: Callable[[int], Report], tiles: Iterable[int]) ->
     came: queue.SimpleQueue[Any] = queue.SimpleQueue()
     try:
         futures = client.map(work, numbers, pure=False, key="ddgk-tile")
-        known = {future.key: number for future, number in zip(futures, numbers, strict=True)}
+        left = {future.key: number for future, number in zip(futures, numbers, strict=True)}
         for future in futures:
             future.add_done_callback(came.put)
     except (OSError, TimeoutError, RuntimeError) as error:
         raise _gone(client, error) from error
     patience = _Patience(client)
     try:
-        left = len(futures)
         while left:
             try:
                 future = came.get(timeout=0.5)
@@ -242,11 +219,10 @@ def on_dask(client: Any, work: Callable[[int], Report], tiles: Iterable[int]) ->
                 patience.check()
                 continue
             patience.forget()
-            left -= 1
             if future.status not in ("finished", "error"):  # cancelled
                 raise _gone(client)
             try:
-                yield _report(future, known[future.key])
+                yield _report(future, left.pop(future.key))
             except (OSError, TimeoutError, CancelledError) as error:  # between status and result
                 raise _gone(client, error) from error
     finally:
@@ -263,29 +239,24 @@ class _Patience:
 
     def forget(self) -> None:
         """Begin to count anew, since something came."""
-        self.silent_since: float | None = None
-        self.idle_since: float | None = None
+        self.since: float | None = None
         self.told = False
 
     def check(self) -> None:
         """Raise `ClusterError` after too long without a scheduler, or without workers."""
-        now = monotonic()
-        if self.client.status != "running":
-            self.silent_since = self.silent_since or now
-            if self.client.status in ("closing", "closed") or (
-                now - self.silent_since >= WITHOUT_SCHEDULER
-            ):
+        status, workers = self.client.status, list[Any]()
+        if status == "running":
+            with suppress(OSError, TimeoutError, RuntimeError):
+                workers = list(self.client.scheduler_info()["workers"].values())
+        if any(map(_can_work, workers)):
+            self.forget()
+            return
+        self.since = self.since or monotonic()
+        idle = monotonic() - self.since
+        if status != "running":
+            if status in ("closing", "closed") or idle >= WITHOUT_SCHEDULER:
                 raise _gone(self.client)
             return
-        self.silent_since = None
-        workers: list[Any] = []
-        with suppress(OSError, TimeoutError, RuntimeError):
-            workers = list(self.client.scheduler_info()["workers"].values())
-        if any(map(_can_work, workers)):
-            self.idle_since, self.told = None, False
-            return
-        self.idle_since = self.idle_since or now
-        idle = now - self.idle_since
         lack, where = "no workers", f"the cluster at {_address(self.client)}"
         if workers:
             lack += " but some that are paused for want of memory"

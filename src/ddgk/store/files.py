@@ -1,13 +1,11 @@
 """Files written atomically, the folder of a run on a disk or in a bucket, and its locks.
 
 In a bucket, read through fsspec, an object exists whole or not at all. Nothing can be appended or
-locked there: a log has one object per line, and processes that share a run may compute a tile
-twice.
+locked there: a log has one object per line.
 
-Locks are single bytes of one file, which end with the process that holds them. Byte 0 is the whole
-run's, byte 1 is held while targets are added, byte 2 + k is tile k's; the value of that byte counts
-how often the tile was begun. The system drops the locks of a process that dies, however it dies.
-Locks are between processes; threads of one divide the tiles themselves.
+Locks are single bytes of one file: byte 0 is the whole run's, byte 1 is held while targets are
+added, byte 2 + k is tile k's, whose value counts how often the tile was begun. The system drops the
+locks of a process that dies. They are between processes; threads divide the tiles themselves.
 """
 
 from __future__ import annotations
@@ -24,7 +22,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from ddgk.errors import MissingExtraError, RunError
+from ddgk.errors import MissingExtraError, RunError, shown
 
 try:
     import fcntl
@@ -33,6 +31,7 @@ except ImportError:  # Windows: no locks; tiles are written whole all the same
 
 
 ABSENT = {errno.ENOENT, errno.ENOTDIR, errno.ELOOP}
+MOST_BYTES = 1 << 33  # of a file
 TEMPORARY = ".writing-"  # prefix of files that are not complete
 
 
@@ -46,45 +45,29 @@ def write_atomically(path: Path, content: bytes) -> None:
 def replacing(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing that takes its name when it is complete and on the disk."""
     temporary = path.parent / f"{TEMPORARY}{path.name[:100]}.{secrets.token_hex(4)}"
-    # Opened like any file, so that it gets the mode of the user's umask.
-    with _naming(path, temporary):
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        with _naming(path, temporary):
+        # Opened like any file, so that it gets the mode of the user's umask.
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+        try:
             with os.fdopen(handle, "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    _sync_folder(path.parent)
-
-
-@contextmanager
-def _naming(path: Path, temporary: Path) -> Iterator[None]:
-    """Make errors name the file that was meant; of a full disk the system names none."""
-    try:
-        yield
+        except BaseException:
+            os.unlink(temporary)
+            raise
     except OSError as error:
+        # The error names the file that was meant; of a full disk the system names none.
         if error.errno is None or error.filename not in (None, str(temporary)):
             raise
         raise OSError(error.errno, error.strerror, str(path)) from error
-
-
-def _sync_folder(folder: Path) -> None:
-    """Put the new name itself on the disk, so that a power cut cannot undo it."""
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:  # not every system opens folders
-        return
-    try:
-        os.fsync(handle)
-    except OSError:  # nor does every file system sync them
-        pass
-    finally:
-        os.close(handle)
+    with suppress(OSError):  # not every system opens folders, or syncs them
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)  # so that a power cut cannot undo the new name
+        finally:
+            os.close(folder)
 
 
 class LocalFolder:
@@ -110,13 +93,12 @@ class LocalFolder:
         """Return the number of bytes of a file; 0 if it does not exist."""
         return (self.path / name).stat().st_size if self.has(name) else 0
 
-    def read(self, name: str, limit: int | None = None) -> bytes:
-        """Return the content of a file; raise if it has more than `limit` bytes."""
+    def read(self, name: str) -> bytes:
+        """Return the content of a file."""
         path = self.path / name
         if not self.has(name):
             raise FileNotFoundError(2, "No such file", str(path))
-        if limit is not None and path.stat().st_size > limit:
-            raise RunError(f"{path} has more than {limit} bytes, which no such file of a run has")
+        check_size(str(path), path.stat().st_size)
         return path.read_bytes()
 
     def write(self, name: str, content: bytes) -> None:
@@ -167,6 +149,12 @@ class LocalFolder:
         return self.read(name).decode("utf-8", "replace").split("\n")[:-1]
 
 
+def check_size(path: str, n_bytes: int) -> None:
+    """Raise for a file that is too large to be a model, or part of a run."""
+    if n_bytes > MOST_BYTES:
+        raise RunError(f"{shown(path)} has {n_bytes} bytes, which no such file has")
+
+
 def _is_there(path: Path, *, folder: bool = False) -> bool:
     """Return whether a file or folder exists; raise if something else has its name.
 
@@ -214,12 +202,10 @@ class Bucket:
         """Return the number of bytes of an object; 0 if it does not exist."""
         return int(self.system.size(f"{self.root}/{name}")) if self.has(name) else 0
 
-    def read(self, name: str, limit: int | None = None) -> bytes:
-        """Return the content of an object; raise if it has more than `limit` bytes."""
-        path = f"{self.root}/{name}"
-        if limit is not None and self.size(name) > limit:
-            raise RunError(f"{path} has more than {limit} bytes, which no such file of a run has")
-        return bytes(self.system.cat_file(path))
+    def read(self, name: str) -> bytes:
+        """Return the content of an object."""
+        check_size(f"{self.root}/{name}", self.size(name))
+        return bytes(self.system.cat_file(f"{self.root}/{name}"))
 
     def write(self, name: str, content: bytes) -> None:
         """Write an object."""
@@ -293,26 +279,26 @@ _guard = threading.Lock()
 
 
 class Locks:
-    """The locks of a run folder; without effect in a bucket, or on a file system without locks."""
+    """The locks of a run folder, which is made if it does not exist.
+
+    They have no effect in a bucket, or on a file system without locks.
+    """
 
     def __init__(self, folder: Folder) -> None:
         self._file: _LockFile | None = None
         if fcntl is not None and isinstance(folder, LocalFolder):
+            folder.create()
             path = folder.path / LOCK
             with _guard:
                 self._file = _lock_files.get(path) or _LockFile(path)
                 _lock_files[path] = self._file
 
-    def close(self) -> None:
-        """Close the file and release its locks, once nothing in this process uses it."""
-        with _guard:
-            self._file = None
-
     def __enter__(self) -> Locks:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        with _guard:  # the file is closed once nothing in this process uses it
+            self._file = None
 
     def take(self, byte: int) -> bool:
         """Take a lock if no other process has it; return whether it was taken."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -14,13 +15,10 @@ from ddgk.graphs.labels import label_as_json, label_from_json
 from ddgk.store.sealed import Arrays, canonical, parse_json
 
 MOST_NODES = 1 << 26  # of all graphs of a file; nodes take no bytes, so it could claim any number
-WIDEST = 1 << 20  # attributes of a node or edge
-MOST_TEXT, MOST_VALUES = 1 << 28, 1 << 24  # of names and labels, which are JSON as bytes
+MOST_TEXT, MOST_VALUES = 1 << 28, 1 << 24  # of what graphs are described by, JSON as bytes
 
-# What a graph carries beside nodes and edges: labels as JSON, numbers as they are.
-NODES, EDGES = "nodes", "n_edges"
-LABELS = ("node_labels", "edge_labels", "node_names")
-NUMBERS = {"node_attributes": NODES, "edge_attributes": EDGES, "edge_weights": EDGES}
+LABELS = ("node_labels", "edge_labels", "node_names")  # described in JSON
+NUMBERS = ("node_attributes", "edge_attributes", "edge_weights")  # arrays; JSON has their shapes
 
 
 def graphs_to_tensors(
@@ -32,38 +30,29 @@ def graphs_to_tensors(
 
     >>> graphs = [Graph(2, [(0, 1)], node_labels="CO"), Graph(1, [], node_labels="C")]
     >>> tensors = graphs_to_tensors(graphs, prefix="source.")
-    >>> tensors["source.nodes"]
-    array([2, 1])
+    >>> tensors["source.edges"]
+    array([[0, 1]])
     >>> graphs_from_tensors(tensors, prefix="source.") == graphs
     True
     """
-    arrays: Arrays = {
-        NODES: np.asarray([graph.n_nodes for graph in graphs], dtype=np.int64),
-        EDGES: np.asarray([graph.n_edges for graph in graphs], dtype=np.int64),
-        "edges": np.concatenate([np.empty((0, 2), np.int64), *(graph.edges for graph in graphs)]),
-        "described": text_as_array([_described(graph, node_names) for graph in graphs]),
-    }
-    for name in NUMBERS:
-        values = [getattr(graph, name) for graph in graphs]
-        # Attributes of graphs may differ in width, so they are kept flat.
-        if any(value is not None for value in values):
-            width = [-1 if v is None else v.shape[1] if v.ndim == 2 else 1 for v in values]
-            arrays[f"{name}.width"] = np.asarray(width, dtype=np.int64)
-            held = [value.reshape(-1) for value in values if value is not None]
-            arrays[name] = np.concatenate(held).astype(np.float64)
-    return {f"{prefix}{name}": np.ascontiguousarray(array) for name, array in arrays.items()}
-
-
-def _described(graph: Graph, node_names: bool) -> dict[str, Any]:
-    """Return the name and direction of a graph and its labels, as JSON."""
-    found: dict[str, Any] = {"name": graph.name, "directed": graph.directed}
-    for key in LABELS:
-        labels = getattr(graph, key)
-        if key == "node_names" and (not node_names or labels == tuple(range(graph.n_nodes))):
-            continue
-        if labels is not None:
-            found[key] = [label_as_json(label, describe(graph.name)) for label in labels]
-    return found
+    parts: dict[str, list[NDArray[Any]]] = {"edges": [np.empty((0, 2), np.int64)]}
+    described = []
+    for graph in graphs:
+        own: dict[str, Any] = {"name": graph.name, "directed": graph.directed}
+        own |= {"n_nodes": graph.n_nodes, "n_edges": graph.n_edges}
+        parts["edges"].append(graph.edges)
+        for key in LABELS:
+            labels = getattr(graph, key)
+            if labels is not None and (node_names or key != "node_names"):
+                own[key] = [label_as_json(label, describe(graph.name)) for label in labels]
+        for key in NUMBERS:
+            values = getattr(graph, key)
+            if values is not None:
+                own[key] = values.shape
+                parts.setdefault(key, []).append(values.ravel())
+        described.append(own)
+    arrays = {f"{prefix}{key}": np.concatenate(held) for key, held in parts.items()}
+    return arrays | {f"{prefix}described": text_as_array(described)}
 
 
 def graphs_from_tensors(tensors: Mapping[str, NDArray[Any]], *, prefix: str = "") -> list[Graph]:
@@ -71,33 +60,40 @@ def graphs_from_tensors(tensors: Mapping[str, NDArray[Any]], *, prefix: str = ""
 
     Every graph passes through the constructor of `Graph`, which validates it.
     """
+    described = _values(tensors[f"{prefix}described"])
     arrays = {
-        name.removeprefix(prefix): array
-        for name, array in tensors.items()
-        if name.startswith(prefix)
+        name: tensors[f"{prefix}{name}"]
+        for name in ("edges", *NUMBERS)
+        if f"{prefix}{name}" in tensors
     }
-    nodes, n_edges = _counts(arrays, NODES), _counts(arrays, EDGES)
-    if nodes.shape != n_edges.shape or (nodes > MOST_NODES).any() or nodes.sum() > MOST_NODES:
-        raise ValueError(f"graphs are said to have {int(nodes.max(initial=0))} nodes")
-    edges = arrays["edges"]
-    if edges.dtype.kind != "i" or edges.shape[1:] != (2,):
-        raise ValueError(f"its edges are {edges.dtype} of shape {edges.shape}")
-    counts = {NODES: nodes, EDGES: n_edges}
-    columns: dict[str, list[Any]] = {"edges": _cut(edges, n_edges)}
-    for name, owner in NUMBERS.items():
-        if name in arrays:
-            columns[name] = _numbers(arrays, name, counts[owner])
-    described = _values(arrays["described"])
-    if any(len(column) != len(nodes) for column in (described, *columns.values())):
-        raise ValueError("its lists of graphs differ in length")
-    graphs = []
-    for place, (n_nodes, own) in enumerate(zip(nodes.tolist(), described, strict=True)):
+    for name, array in arrays.items():
+        dtype, shape = (np.int64, (2,)) if name == "edges" else (np.float64, ())
+        if array.dtype != dtype or array.shape[1:] != shape:
+            raise ValueError(f"its {name} are {array.dtype} of shape {array.shape}")
+    taken = dict.fromkeys(arrays, 0)
+
+    def take(name: str, count: int) -> NDArray[Any]:
+        taken[name] += count
+        return arrays[name][taken[name] - count : taken[name]]
+
+    for own in described:
         if not isinstance(own, dict) or not isinstance(own["name"], str | None):
             raise ValueError("its names are not text")
-        fields = own | {name: column[place] for name, column in columns.items()}
+        sizes = [own["n_nodes"], own["n_edges"], *chain(*(own.get(key, ()) for key in NUMBERS))]
+        if not all(type(size) is int and 0 <= size <= MOST_NODES for size in sizes):
+            raise ValueError("it gives a graph a size that none has")
+    if sum(own["n_nodes"] for own in described) > MOST_NODES:
+        raise ValueError(f"its graphs are said to have more than {MOST_NODES} nodes")
+    graphs = []
+    for own in described:
+        edges = take("edges", own.pop("n_edges"))
         for key in set(LABELS) & set(own):
-            fields[key] = [label_from_json(label) for label in own[key]]
-        graphs.append(Graph(n_nodes, **fields, missing="mask"))
+            own[key] = [label_from_json(label) for label in own[key]]
+        for key in set(NUMBERS) & set(own):
+            own[key] = take(key, math.prod(own[key])).reshape(own[key])
+        graphs.append(Graph(own.pop("n_nodes"), edges, **own, missing="mask"))
+    if taken != {name: len(array) for name, array in arrays.items()}:
+        raise ValueError("its lengths do not add up")
     return graphs
 
 
@@ -122,31 +118,3 @@ def texts_from_array(text: NDArray[Any], count: int) -> list[str | None]:
     if len(values) != count or not all(isinstance(value, str | None) for value in values):
         raise ValueError("its names are not a list of text, one of each graph")
     return values
-
-
-def _counts(arrays: Arrays, name: str, least: int = 0) -> NDArray[np.int64]:
-    found = arrays[name]
-    if found.ndim != 1 or found.dtype.kind not in "iub" or (found < least).any():
-        raise ValueError(f"its array {name!r} holds no counts")
-    return found.astype(np.int64)
-
-
-def _cut(array: NDArray[Any], counts: NDArray[np.int64]) -> list[NDArray[Any]]:
-    """Cut an array into parts of these lengths, which must add up."""
-    if (counts > len(array)).any() or counts.sum() != len(array):
-        raise ValueError("its lengths do not add up")
-    ends = np.concatenate([[0], np.cumsum(counts)])
-    return [array[first:last] for first, last in pairwise(ends.tolist())]
-
-
-def _numbers(arrays: Arrays, name: str, counts: NDArray[np.int64]) -> list[NDArray[Any] | None]:
-    width = _counts(arrays, f"{name}.width", -1)
-    values = arrays[name]
-    if values.dtype != np.float64 or values.ndim != 1 or (width > WIDEST).any():
-        raise ValueError(f"its {name} are {values.dtype} of shape {values.shape}")
-    found: list[NDArray[Any] | None] = []
-    parts = _cut(values, counts * np.maximum(width, 0))
-    for part, count, n in zip(parts, counts.tolist(), width.tolist(), strict=True):
-        shape = (count,) if name == "edge_weights" else (count, n)
-        found.append(None if n < 0 else part.reshape(shape))
-    return found

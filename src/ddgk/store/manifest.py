@@ -16,14 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.errors import RunError, shown
 from ddgk.store.files import Folder
 from ddgk.store.graphs import text_as_array, texts_from_array
-from ddgk.store.sealed import DAMAGE, Arrays, canonical, pack, seal_json, unpack, unseal_json
+from ddgk.store.sealed import Arrays, canonical, damage_named, pack, seal_json, unpack, unseal_json
 
 MANIFEST, KIND = "manifest.json", "run"
 INDEX = "index"
-LARGEST = 1 << 24  # bytes of a manifest
+RESTORE = "restore it, or begin a new run in another folder"
 DTYPES = ("float32", "float64")
 
 
@@ -31,8 +30,8 @@ DTYPES = ("float32", "float64")
 class Manifest:
     """Everything that is fixed when a run begins, and the checksums of its indices.
 
-    identity, engine, dtype and columns are those of the embedder; model: checksum of the model
-    file. indices: checksums of the index of each batch of targets.
+    identity: of the model; engine, dtype and columns are those of the embedder. indices: checksums
+    of the index of each batch of targets.
     """
 
     run: str
@@ -42,27 +41,12 @@ class Manifest:
     engine: str
     dtype: str
     columns: tuple[str, ...]
-    model: str
     indices: tuple[str, ...] = ()
 
     @cached_property
     def key(self) -> str:
-        """Return the hash of what is fixed when a run begins."""
-        fixed = {k: v for k, v in asdict(self).items() if k not in ("model", "indices")}
-        return hashlib.sha256(canonical(fixed).encode()).hexdigest()
-
-    @property
-    def token(self) -> str:
-        """Identify the run and the number of its batches."""
-        return f"{self.key}:{len(self.indices)}"
-
-    def covers(self, token: str) -> bool:
-        """Return whether a token is of this run, with at most as many batches.
-
-        Adding a batch changes no tile of the others, so a worker that began before can go on.
-        """
-        key, _, n_batches = token.rpartition(":")
-        return key == self.key and int(n_batches) <= len(self.indices)
+        """Hash of what is fixed when a run begins."""
+        return hashlib.sha256(canonical(asdict(self) | {"indices": []}).encode()).hexdigest()
 
     def as_bytes(self) -> bytes:
         """Return the content of the file."""
@@ -70,18 +54,11 @@ class Manifest:
 
 
 def read_manifest(folder: Folder) -> Manifest | None:
-    """Return the manifest of a folder, or None if there is none."""
+    """Return the manifest of a folder, if there is one."""
     if not folder.has(MANIFEST):
         return None
-    try:
-        return _manifest(unseal_json(KIND, folder.read(MANIFEST, LARGEST)))
-    except RunError:
-        raise
-    except DAMAGE as error:
-        raise RunError(
-            f"{folder.address}/{MANIFEST} is damaged, or not a manifest of this version: "
-            f"{shown(str(error))}; restore it, or begin a new run in another folder"
-        ) from error
+    with damage_named(f"{folder.address}/{MANIFEST}", RESTORE):
+        return _manifest(unseal_json(KIND, folder.read(MANIFEST)))
 
 
 def _manifest(values: dict[str, Any]) -> Manifest:
@@ -134,23 +111,13 @@ def read_index(folder: Folder, manifest: Manifest) -> Index:
     n_rows = 0
     for number, sha256 in enumerate(manifest.indices):
         name = index_name(number)
-        where = f"{folder.address}/{name}"
-        try:
+        with damage_named(f"{folder.address}/{name}", f"{MANIFEST} may be another's; {RESTORE}"):
             content = folder.read(name)
             if hashlib.sha256(content).hexdigest() != sha256:
                 raise ValueError("its checksum does not match")
             found, _ = unpack(INDEX, content, f"{manifest.key} {name}")
             names += texts_from_array(found.pop("names"), len(found["digests"]))
             n_rows += _check_index(found, n_rows)
-        except FileNotFoundError:
-            raise RunError(f"{where} is missing; restore it, or begin a new run") from None
-        except RunError:
-            raise
-        except DAMAGE as error:
-            raise RunError(
-                f"{where} is damaged, or {MANIFEST} is not of this run: {shown(str(error))}; "
-                "restore it, or begin a new run in another folder"
-            ) from error
         for key, parts in arrays.items():
             parts.append(found[key])
     return Index(**{key: np.concatenate(parts) for key, parts in arrays.items()}, names=names)

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,17 @@ from ddgk.store.files import (
     open_folder,
 )
 from ddgk.store.graphs import graphs_from_tensors, graphs_to_tensors
-from ddgk.store.manifest import INDEX, MANIFEST, Index, Manifest, read_index, read_manifest
-from ddgk.store.sealed import DAMAGE, MODEL, MOST_BYTES, pack, unpack
+from ddgk.store.manifest import INDEX, MANIFEST, Manifest, read_index, read_manifest
+from ddgk.store.sealed import (
+    MODEL,
+    Arrays,
+    Model,
+    damage_named,
+    model_from,
+    model_identity,
+    pack,
+    unpack,
+)
 
 LOG = "run.log"
 ROWS, TARGETS = "rows", "targets"
@@ -54,14 +64,13 @@ def is_busy(run: Run) -> bool | None:
     """Return whether a process is at work in the folder; None where that cannot be known."""
     if not isinstance(run.folder, LocalFolder):
         return None
-    if not run.folder.has(LOCK):
-        return False
-    with Locks(run.folder) as locks:
-        free = [locks.take(byte) for byte in (WHOLE_RUN, PLANNING)]
-        for byte, taken in zip((WHOLE_RUN, PLANNING), free, strict=True):
-            if taken:
+    if run.folder.has(LOCK):
+        with Locks(run.folder) as locks:
+            for byte in (WHOLE_RUN, PLANNING):
+                if not locks.take(byte):
+                    return True
                 locks.give_back(byte)
-    return not all(free)
+    return False
 
 
 def begun_again(run: Run) -> dict[int, int]:
@@ -132,8 +141,10 @@ class Run:
         self, folder: Folder, manifest: Manifest, chosen: NDArray[np.int64] | None = None
     ) -> None:
         self.folder, self.manifest = folder, manifest
-        self.index: Index = read_index(folder, manifest)
+        self.index = read_index(folder, manifest)
         self.chosen = self.index.rows if chosen is None else chosen
+        self.address, self.columns = folder.address, list(manifest.columns)
+        self.n_graphs, self.n_tiles = len(self.chosen), len(self.index.counts)
         self.starts = np.concatenate([[0], np.cumsum(self.index.counts)])  # and the number of rows
 
     def __repr__(self) -> str:
@@ -155,32 +166,12 @@ class Run:
         return display.page(repr(self), display.table(("run", ""), rows, len(rows)) + bar)
 
     @property
-    def address(self) -> str:
-        """The folder, or its address."""
-        return self.folder.address
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns."""
-        return list(self.manifest.columns)
-
-    @property
-    def n_graphs(self) -> int:
-        """Number of graphs."""
-        return len(self.chosen)
-
-    @property
     def names(self) -> list[str | None]:
         """Names of the graphs, in the order of the rows."""
         if self.chosen is self.index.rows:
             return list(self.index.names)
         known = dict(zip(self.index.rows.tolist(), self.index.names, strict=True))
         return [known[row] for row in self.chosen.tolist()]
-
-    @property
-    def n_tiles(self) -> int:
-        """Number of tiles."""
-        return len(self.index.counts)
 
     @property
     def finished(self) -> set[int]:
@@ -196,9 +187,8 @@ class Run:
 
     def stored(self, kind: str) -> set[int]:
         """Return the tiles that have a file of a kind, or something else in its place."""
-        sizes = self.folder.names(kind)
-        names = (file_name(kind, tile).partition("/")[2] for tile in range(self.n_tiles))
-        return {tile for tile, name in enumerate(names) if sizes.get(name, 0) != 0}
+        there = {f"{kind}/{name}" for name, size in self.folder.names(kind).items() if size}
+        return {tile for tile in range(self.n_tiles) if file_name(kind, tile) in there}
 
     def tile_of(self, row: int) -> int:
         """Return the tile that a row is in."""
@@ -221,14 +211,20 @@ class Run:
         RunError
             If a tile is not finished, or damaged; the message names it.
         """
-        return self._read(self.chosen[slice(first, last)])
+        rows = self.chosen[slice(first, last)]
+        found = np.empty((len(rows), len(self.columns)), dtype=self.manifest.dtype)
+        tiles = np.searchsorted(self.starts, rows, side="right") - 1
+        for tile in np.unique(tiles).tolist():
+            chosen = np.flatnonzero(tiles == tile)
+            found[chosen] = self.read_tile(tile)[rows[chosen] - self.starts[tile]]
+        return found
 
     def blocks(self) -> Iterator[NDArray[np.floating]]:
         """Yield all rows, as many at a time as memory should hold."""
         dtype = np.dtype(self.manifest.dtype)
         at_once = max(1, BYTES_AT_ONCE // (dtype.itemsize * len(self.columns)))
         for first in range(0, self.n_graphs, at_once):
-            yield self._read(self.chosen[first : first + at_once])
+            yield self.rows(first, first + at_once)
 
     def verify(self) -> list[Damage]:
         """Read everything that is stored and check it against its checksums.
@@ -247,10 +243,10 @@ class Run:
             except (RunError, OSError) as error:
                 found.append(Damage(name, str(error), True, self.folder))
 
-        check(MODEL, self.model_content)
+        check(MODEL, self.check_model)
         check(LOG, self.log)
         check(LOCK, self.folder.has, LOCK)
-        for kind, read in ((TARGETS, self.targets_content), (ROWS, self.read_tile)):
+        for kind, read in ((TARGETS, self.read_targets), (ROWS, self.read_tile)):
             try:
                 there = self.stored(kind)
             except RunError as error:
@@ -272,44 +268,27 @@ class Run:
         """Return the lines of the log, one per stored tile."""
         return self.folder.lines(LOG)
 
-    def model_content(self) -> bytes:
-        """Return the content of the model file; raise if it is missing, damaged or another's."""
-        where = f"{self.address}/{MODEL}"
-        try:
-            content = self.folder.read(MODEL, MOST_BYTES)
-        except FileNotFoundError:
-            raise RunError(
-                f"{where} is missing; run the command that began the run, which makes it again"
-            ) from None
-        if hashlib.sha256(content).hexdigest() != self.manifest.model:
-            raise RunError(
-                f"{where} is damaged, or not the model of this run: its checksum does not match. "
-                "Remove it and run the command that began the run, which makes it again; finished "
-                "tiles are kept"
-            )
-        return content
+    def check_model(self) -> None:
+        """Raise if the model file is missing, damaged or another's."""
+
+        def check(*parts: Any) -> None:
+            if model_identity(*parts) != self.manifest.identity:
+                raise ValueError("it is not the model of this run")
+
+        read_model(self.folder, check)
 
     def read_tile(self, tile: int) -> NDArray[np.floating]:
         """Return the rows of a tile; raise if it is not finished or damaged."""
         name = file_name(ROWS, tile)
         where = f"tile {tile} ({self.address}/{name})"
-        try:
-            content = self.folder.read(name)
-        except FileNotFoundError:
-            content = b""
-        if not content:
+        if not self.folder.size(name):
             raise RunError(f"{where} is not finished; run the same command again")
         shape = (int(self.index.counts[tile]), len(self.columns))
-        try:
-            arrays, _ = unpack(ROWS, content, self._context(tile))
+        with damage_named(where, mended(self.folder)):
+            arrays, _ = unpack(ROWS, self.folder.read(name), self._context(tile))
             rows = arrays[ROWS]
             if (str(rows.dtype), rows.shape) != (self.manifest.dtype, shape):
                 raise ValueError(f"it holds {rows.dtype} of shape {rows.shape}, not {shape}")
-        except DAMAGE as error:
-            raise RunError(
-                f"{where} is damaged: {shown(str(error))}. Remove it with `ddgk status --repair "
-                f"{self.address}` and run the same command again: the rest is kept"
-            ) from error
         return rows
 
     def write_tile(self, tile: int, rows: NDArray[np.floating]) -> None:
@@ -319,38 +298,24 @@ class Run:
 
     def graphs(self, tile: int) -> tuple[list[Graph], list[int]]:
         """Return the targets of a tile, and their positions in the caller's list."""
-        context = f"{self.manifest.key} {file_name(TARGETS, tile)}"
-        try:
-            arrays, _ = unpack(TARGETS, self.targets_content(tile), context)
-            graphs, positions = graphs_from_tensors(arrays), arrays["positions"].tolist()
-            if not len(graphs) == len(positions) == self.index.counts[tile]:
-                raise ValueError(f"it holds {len(graphs)} graphs")
-        except DAMAGE as error:
-            raise self._damaged_targets(tile, error) from error
-        return graphs, positions
+        name = file_name(TARGETS, tile)
+        content = self.read_targets(tile)
+        with damage_named(f"{self.address}/{name}", mended(self.folder)):
+            arrays, _ = unpack(TARGETS, content, f"{self.manifest.key} {name}")
+            return graphs_from_tensors(arrays), arrays["positions"].tolist()
 
-    def targets_content(self, tile: int) -> bytes:
+    def read_targets(self, tile: int) -> bytes:
         """Return the file with the targets of a tile; raise if it is missing or damaged."""
-        try:
-            content = self.folder.read(file_name(TARGETS, tile))
-        except FileNotFoundError:
-            raise RunError(
-                f"{self.address}/{file_name(TARGETS, tile)} is missing; run the command that began "
-                "the run, which makes it again"
-            ) from None
-        if not self.holds_targets(tile, content):
-            raise self._damaged_targets(tile, "its checksum does not match")
+        name = file_name(TARGETS, tile)
+        with damage_named(f"{self.address}/{name}", mended(self.folder)):
+            content = self.folder.read(name)
+            if not self.holds_targets(tile, content):
+                raise ValueError("its checksum does not match")
         return content
 
     def holds_targets(self, tile: int, content: bytes) -> bool:
         """Return whether this is the content of the file with the targets of a tile."""
         return bool(hashlib.sha256(content).digest() == self.index.targets[tile].tobytes())
-
-    def _damaged_targets(self, tile: int, why: object) -> RunError:
-        return RunError(
-            f"{self.address}/{file_name(TARGETS, tile)} is damaged: {shown(str(why))}. Remove it "
-            f"with `ddgk status --repair {self.address}` and run the command that began the run"
-        )
 
     def describe(self, tile: int) -> str:
         """Return a name of a tile for messages: its number and some of its graphs."""
@@ -365,13 +330,19 @@ class Run:
         name, targets = file_name(ROWS, tile), self.index.targets[tile].tobytes().hex()
         return f"{self.manifest.key} {name} {targets}"
 
-    def _read(self, rows: NDArray[np.int64]) -> NDArray[np.floating]:
-        found = np.empty((len(rows), len(self.columns)), dtype=self.manifest.dtype)
-        tiles = np.searchsorted(self.starts, rows, side="right") - 1
-        for tile in np.unique(tiles).tolist():
-            chosen = np.flatnonzero(tiles == tile)
-            found[chosen] = self.read_tile(tile)[rows[chosen] - self.starts[tile]]
-        return found
+
+def read_model(folder: Folder, build: Callable[[Arrays, dict[str, Any]], Model]) -> Model:
+    """Read the model of a folder; raise if it is missing or damaged."""
+    with damage_named(f"{folder.address}/{MODEL}", mended(folder)):
+        return model_from(folder.read(MODEL), build)
+
+
+def mended(folder: Folder) -> str:
+    """Say how a run mends a file that is damaged or missing."""
+    return (
+        f"`ddgk status --repair {folder.address}` removes what is damaged, and the command that "
+        "began the run makes it again; all else is kept"
+    )
 
 
 def file_name(kind: str, tile: int) -> str:

@@ -12,16 +12,17 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from importlib.metadata import version
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ddgk import __version__
 from ddgk.errors import DDGKError, ModelFileError, ModelNotFoundError, RunError, shown
-from ddgk.store.files import open_folder, replacing
+from ddgk.store.files import check_size, open_folder, replacing
 
 Arrays = dict[str, NDArray[Any]]
 Model = TypeVar("Model")
@@ -34,7 +35,6 @@ DEEPEST = 32  # nesting of a description
 MOST_DIGITS = 20  # of a whole number
 LONGEST_EMPTY = 1 << 20  # length of an array without content, which takes no space in a file
 MODEL = "model.safetensors"  # its name in a run
-MOST_BYTES = 1 << 33  # of a model file
 MODEL_KIND = "model"
 # Types of numbers by their names in safetensors: "F32", "I64", ...
 DTYPES = {
@@ -51,10 +51,17 @@ DAMAGE = (
 """What content that was damaged or forged raises while something is built from it."""
 
 
-@cache
-def ddgk_version() -> str:
-    """Return the version of ddgk that is installed."""
-    return version("ddgk")
+@contextmanager
+def damage_named(where: str, fix: str) -> Iterator[None]:
+    """Turn what is raised while a file of a run is read into an error that names it and the fix."""
+    try:
+        yield
+    except RunError:
+        raise
+    except FileNotFoundError:
+        raise RunError(f"{where} is missing; {fix}") from None
+    except DAMAGE as error:
+        raise RunError(f"{where} is damaged: {shown(error)}; {fix}") from error
 
 
 def canonical(value: Any) -> str:
@@ -84,16 +91,11 @@ def parse_json(
         raise too_deep from None
     level = [value]
     for _ in range(DEEPEST):
-        level = [inner for outer in level for inner in _members(outer)]
-        if not level:
+        holders = [outer for outer in level if isinstance(outer, dict | list)]
+        if not holders:
             return value
+        level = [*chain(*(own.values() if isinstance(own, dict) else own for own in holders))]
     raise too_deep
-
-
-def _members(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
 
 
 def _whole(digits: str) -> int:
@@ -104,6 +106,11 @@ def _whole(digits: str) -> int:
 
 def _refuse(name: str) -> None:
     raise ValueError(f"its description holds {name}, which is not JSON")
+
+
+def model_identity(tensors: Mapping[str, NDArray[Any]], metadata: Mapping[str, Any]) -> str:
+    """Return the hash of everything that a model file holds, but for the version that wrote it."""
+    return checksum(MODEL_KIND, metadata, tensors)
 
 
 def checksum(context: str, described: Any, arrays: Mapping[str, NDArray[Any]]) -> str:
@@ -168,15 +175,13 @@ def _chunks(
 
 def unpack(kind: str, file: bytes, context: str = "") -> tuple[Arrays, Any]:
     """Return the arrays and the description in a sealed file; raise ValueError for any damage."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load
+    from safetensors import SafetensorError, deserialize
 
     try:
-        arrays = load(file)
-    # safetensors looks for types of numbers that numpy may lack, and fails in any of these ways.
-    except (SafetensorError, AttributeError, LookupError, TypeError, ValueError) as error:
+        deserialize(file)  # type: ignore[no-untyped-call]
+    except SafetensorError as error:
         raise ValueError(f"it is not a safetensors file ({shown(str(error))})") from error
-    return arrays, _unseal(kind, _description(_header(file)), arrays, context)
+    return _opened(kind, np.frombuffer(file, np.uint8), context)
 
 
 def map_sealed(kind: str, path: str, *, verify: bool = True) -> tuple[Arrays, Any]:
@@ -184,36 +189,30 @@ def map_sealed(kind: str, path: str, *, verify: bool = True) -> tuple[Arrays, An
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(path, "numpy") as opened:  # checks the header against the file
-            names = list(opened.keys())
+        with safe_open(path, "numpy"):
+            pass
     except (SafetensorError, OSError) as error:
         raise ValueError(f"it is not a safetensors file ({shown(str(error))})") from error
-    file = np.memmap(path, np.uint8, "r")
+    return _opened(kind, np.memmap(path, np.uint8, "r"), verify=verify)
+
+
+def _opened(
+    kind: str, file: NDArray[np.uint8], context: str = "", *, verify: bool = True
+) -> tuple[Arrays, Any]:
+    """Return views of the arrays in a file whose header safetensors has accepted, and its JSON."""
     begin = 8 + int.from_bytes(file[:8].tobytes(), "little")
-    header = _header(file[:begin].tobytes())
-    arrays = {}
-    for name in names:
-        kind_of, shape = header[name]["dtype"], header[name]["shape"]
-        if kind_of not in DTYPES:
-            raise ValueError(f"its array {shown(name)!r} holds {shown(kind_of)}")
-        first, last = header[name]["data_offsets"]
-        part = np.asarray(file[begin + first : begin + last])
-        arrays[name] = part.view(DTYPES[kind_of]).reshape(shape)
-    return arrays, _unseal(kind, _description(header), arrays, "", verify=verify)
-
-
-def _header(file: bytes) -> dict[str, Any]:
-    """Return the header of a file that the safetensors library has accepted."""
-    length = int.from_bytes(file[:8], "little")
-    found: dict[str, Any] = json.loads(file[8 : 8 + length])
-    return found
-
-
-def _description(header: dict[str, Any]) -> Any:
-    text = header.get("__metadata__", {}).get(KEY)
+    header = json.loads(file[8:begin].tobytes())
+    text = header.pop("__metadata__", {}).get(KEY)
     if text is None:
         raise ValueError("it is a safetensors file, but not one of ddgk")
-    return parse_json(text)
+    arrays = {}
+    for name, entry in header.items():
+        if entry["dtype"] not in DTYPES:
+            raise ValueError(f"its array {shown(name)!r} holds {shown(entry['dtype'])}")
+        first, last = entry["data_offsets"]
+        part = np.asarray(file[begin + first : begin + last])
+        arrays[name] = part.view(DTYPES[entry["dtype"]]).reshape(entry["shape"])
+    return arrays, _unseal(kind, parse_json(text), arrays, context, verify=verify)
 
 
 def seal_json(kind: str, content: Mapping[str, Any]) -> bytes:
@@ -237,7 +236,7 @@ def _seal(
     kind: str, content: Any, arrays: Mapping[str, NDArray[Any]], context: str
 ) -> dict[str, Any]:
     """Return the description of a file, with the checksum over all that it holds."""
-    described = {"kind": kind, "format": FORMAT, "version": ddgk_version(), "content": content}
+    described = {"kind": kind, "format": FORMAT, "version": __version__, "content": content}
     # Through JSON once, so that what is sealed is what will be read.
     found: dict[str, Any] = json.loads(canonical(described))
     found["sha256"] = checksum(context, found, arrays)
@@ -277,16 +276,7 @@ def save_parts(
 def load_model(
     path: str | os.PathLike[str], build: Callable[[Arrays, dict[str, Any]], Model]
 ) -> Model:
-    """Read a model file, or that of a run, and build the model from its tensors and metadata.
-
-    Raises
-    ------
-    ModelNotFoundError
-        If there is no such file, or it is a folder, a pipe or a device.
-    ModelFileError
-        If it is damaged, too large, of another kind, or from a newer version; or `build` raises
-        because its content does not fit together.
-    """
+    """Read a model file, or that of a run, and build the model from its tensors and metadata."""
     where = os.fspath(path)
     try:
         return model_from(_content(where), build)
@@ -312,16 +302,12 @@ def model_from(content: bytes, build: Callable[[Arrays, dict[str, Any]], Model])
 def _content(where: str) -> bytes:
     # os.path answers False where pathlib raises, for names that no system has.
     if "://" in where or os.path.isdir(where):
-        folder = open_folder(where)
         try:
-            return folder.read(MODEL, MOST_BYTES)
+            return open_folder(where).read(MODEL)
         except FileNotFoundError:
             raise ModelNotFoundError(f"{shown(where)} is a folder without {MODEL}") from None
-        except RunError as error:
-            raise ModelFileError(str(error)) from error
     # Opening a pipe would wait for a writer.
     if not os.path.isfile(where):
         raise ModelNotFoundError(f"there is no model file {shown(where)!r}")
-    if os.path.getsize(where) > MOST_BYTES:
-        raise ValueError(f"it has more than {MOST_BYTES} bytes")
+    check_size(where, os.path.getsize(where))
     return Path(where).read_bytes()

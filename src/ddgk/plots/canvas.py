@@ -47,28 +47,30 @@ MOST_NAMED_EDGES = 14
 MOST_TICKS = 34
 LONGEST = 24  # characters of the name of a graph
 WIDER = {1: 1.0, 2: 2.2, 3: 3.2, 4: 1.6}  # bonds by their order; 4 is aromatic
-LARGE = 400.0  # discs, in square points, that stand for many nodes
+LARGE = 20.0  # width in points of discs that stand for many nodes
 
 
-def style() -> Any:
-    """Return a context with the settings under which figures are drawn and saved."""
-    return _matplotlib().rc_context(_STYLE)
+def style(path: str | PathLike[str] | None = None) -> Any:
+    """Return a context with the settings under which figures are drawn and saved.
 
-
-def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure of a size in inches, without a window."""
-    _matplotlib()
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), facecolor="white")
-
-
-def check_path(path: str | PathLike[str] | None) -> None:
-    """Check that a file name ends in a known format, before anything is drawn."""
+    path: where the figure will be saved; its ending is checked before anything is drawn.
+    """
     if path is not None and Path(path).suffix.lower() not in SUFFIXES:
         raise ParameterError(
             f"{str(path)!r}: a figure's name must end in one of {', '.join(SUFFIXES)}"
         )
+    try:
+        from matplotlib import rc_context
+    except ImportError as error:
+        raise MissingExtraError("figures need matplotlib: pip install 'ddgk[plots]'") from error
+    return rc_context(_STYLE)
+
+
+def new_figure(width: float, height: float) -> Any:
+    """Return an empty figure of a size in inches, without a window."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), facecolor="white")
 
 
 def save(figure: Any, path: str | PathLike[str] | None) -> Any:
@@ -121,14 +123,6 @@ def add_scale(figure: Any, drawn: Any, box: tuple[float, ...], **how: Any) -> An
     return axes
 
 
-def _matplotlib() -> Any:
-    try:
-        import matplotlib
-    except ImportError as error:
-        raise MissingExtraError("figures need matplotlib: pip install 'ddgk[plots]'") from error
-    return matplotlib
-
-
 def node_size(n_nodes: int) -> float:
     """Return the area of a node in square points."""
     return float(np.clip(2900 / n_nodes, 18, 330))
@@ -155,29 +149,14 @@ def draw_edges(
     bonds = bond_orders(graph)
     if widths is None:
         widths = (0.5 + 1.1 * np.sqrt(size / 330)) * np.array([WIDER[k] for k in bonds or (1,)])
-    lines = LineCollection(
-        list(ends),
-        colors=colours,
-        linewidths=widths,
-        linestyles=styles,
-        zorder=zorder,
-        capstyle="round",
-        gid="edges",
-    )
+    looks = {"colors": colours, "linewidths": widths, "linestyles": styles, "zorder": zorder}
+    lines = LineCollection(list(ends), capstyle="round", gid="edges", **looks)
     axes.add_collection(lines)
     if graph.edge_labels is not None and bonds is None and graph.n_edges <= MOST_NAMED_EDGES:
+        bbox = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+        how: dict[str, Any] = {"fontsize": 6.5, "color": "#374151", "zorder": zorder + 0.1}
         for (x, y), label in zip(ends.mean(axis=1), graph.edge_labels, strict=True):
-            axes.text(
-                x,
-                y,
-                visible(label, 4),
-                fontsize=6.5,
-                color="#374151",
-                ha="center",
-                va="center",
-                zorder=zorder + 0.1,
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85},
-            )
+            axes.text(x, y, visible(label, 4), ha="center", va="center", bbox=bbox, **how)
     return lines
 
 
@@ -195,46 +174,30 @@ def draw_nodes(
 
     size: of all, or of each. hollow: which are drawn as rings of their colour, (n_nodes,).
     """
+    faces: Any = colours
     rims: Any = "white"
-    faces_given = colours
     if hollow is not None:
         rims = [c if empty else "white" for c, empty in zip(colours, hollow, strict=True)]
-        faces_given = ["white" if empty else c for c, empty in zip(colours, hollow, strict=True)]
-    discs = axes.scatter(
-        *places.T,
-        s=size,
-        c=faces_given,
-        edgecolors=rims,
-        linewidths=0.8 if hollow is None else np.where(hollow, 1.6, 0.8),
-        zorder=3,
-        gid="nodes",
-        **how,
-    )
+        faces = ["white" if empty else c for c, empty in zip(colours, hollow, strict=True)]
+        how["linewidths"] = np.where(hollow, 1.6, 0.8)
+    how = {"edgecolors": rims, "linewidths": 0.8, "zorder": 3, "gid": "nodes"} | how
+    discs = axes.scatter(*places.T, s=size, c=faces, **how)
     names = [str(name) for name in graph.node_names]
-    longest = max(map(len, names))
-    if graph.n_nodes > MOST_NAMED_NODES:
-        return discs
-    inside = longest <= 3
-    if not inside and graph.n_nodes > MOST_NAMED_NODES // 2:
+    inside = max(map(len, names)) <= 3
+    if graph.n_nodes > (MOST_NAMED_NODES if inside else MOST_NAMED_NODES // 2):
         return discs
     discs.update_scalarmappable()  # numbers become colours now, so that names can be set off
-    faces = discs.get_facecolor()
-    sizes = np.broadcast_to(np.asarray(size, dtype=np.float64), (graph.n_nodes,))
-    for place, (position, name) in enumerate(zip(places, names, strict=True)):
-        face = faces[place] if len(faces) > 1 else faces[0]
-        largest = 8.5 if sizes[place] <= LARGE else 12.0
-        letter = float(np.clip(0.46 * np.sqrt(sizes[place]), 3.5, largest)) if inside else 7.0
-        axes.annotate(
-            visible(name, 12),
-            position,
-            xytext=(0, -0.1 * letter) if inside else (0, -np.sqrt(sizes[place]) / 2 - 1),
-            textcoords="offset points",
-            ha="center",
-            va="center_baseline" if inside else "top",
-            fontsize=letter,
-            color=_readable_on(face) if inside else INK,
-            zorder=4,
-        )
+    shown = np.broadcast_to(discs.get_facecolor(), (graph.n_nodes, 4))
+    widths = np.sqrt(np.broadcast_to(np.asarray(size, dtype=np.float64), (graph.n_nodes,)))
+    for name, place, face, width in zip(names, places, shown, widths, strict=True):
+        letter = float(np.clip(0.46 * width, 3.5, 8.5 if width <= LARGE else 12.0))
+        if inside:
+            text = {"va": "center_baseline", "fontsize": letter, "color": _readable_on(face)}
+        else:
+            text = {"va": "top", "fontsize": 7.0, "color": INK}
+        below = -0.1 * letter if inside else -width / 2 - 1
+        offset = {"xytext": (0, below), "textcoords": "offset points"}
+        axes.annotate(visible(name, 12), place, ha="center", zorder=4, **offset, **text)
     return discs
 
 

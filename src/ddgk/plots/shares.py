@@ -13,7 +13,6 @@ from ddgk.plain import visible
 from ddgk.plots.canvas import (
     LONGEST,
     add_scale,
-    check_path,
     draw_edges,
     draw_nodes,
     new_figure,
@@ -55,12 +54,11 @@ def explanation(
     >>> len(ddgk.plots.explanation(why).axes)  # the graph, and the scales of nodes and edges
     3
     """
-    check_path(path)
     graph = why.target
     nodes = np.array(list(why.by_node(term).values()))
     shared = graph.n_edges > 0 and why.matrix != "neighborhood"
     edges = np.array(list(why.by_edge().values())) if shared else np.zeros(graph.n_edges)
-    with style():
+    with style(path):
         figure = new_figure(9.5, 6.2)
         axes = figure.add_axes((0.02, 0.03, 0.76, 0.8))
         places = lay_out(graph)
@@ -78,15 +76,12 @@ def explanation(
         add_scale(figure, discs, (0.8, 0.46, 0.022, 0.34), label="share of a node")
         if shared:
             add_scale(figure, lines, (0.8, 0.06, 0.022, 0.3), label="share of an edge")
-        said = visible(title) if title else _default_title(why)
+        names = why.target.name or "target", why.source.name or "the source"
+        said = "What tells {} from {}".format(*(visible(name, LONGEST) for name in names))
+        said = visible(title) if title else said
         figure.text(0.03, 0.945, said, fontsize=13, fontweight="bold")
         figure.text(0.03, 0.9, _amount(why, term), color="#555555")
         return save(figure, path)
-
-
-def _default_title(why: Explanation) -> str:
-    target = visible(why.target.name or "target", LONGEST)
-    return f"What tells {target} from {visible(why.source.name or 'the source', LONGEST)}"
 
 
 def _amount(why: Explanation, term: str | None) -> str:

@@ -18,7 +18,6 @@ from ddgk.plots.canvas import (
     add_legend,
     add_scale,
     assign_colours,
-    check_path,
     colour_dots,
     new_figure,
     save,
@@ -72,7 +71,6 @@ def clusters(
     from scipy.cluster.hierarchy import linkage as link
     from scipy.spatial.distance import squareform
 
-    check_path(path)
     values = _checked(distances, names, classes)
     if linkage not in LINKAGES:
         raise ParameterError(
@@ -87,7 +85,7 @@ def clusters(
     side = float(np.clip(0.17 * n, 4.5, 11))
     colours = {} if classes is None else assign_colours(classes)
     texts = [visible(name, 22) for name in names]
-    with style():
+    with style(path):
         page = _Page(side, max(map(len, texts)), [visible(own, 16) for own in colours][:8])
         figure = new_figure(page.width, page.height)
         branches = figure.add_axes(page.box(0.25, page.foot, 1.75, side))
@@ -101,7 +99,13 @@ def clusters(
             aspect="auto",
             vmin=low if low < apart.max() else 0.0,
         )
-        _name_rows(heat_map, [texts[i] for i in order])
+        shown = n <= MOST_NAMES
+        heat_map.set_xticks([])
+        heat_map.set_yticks(range(n) if shown else [], [texts[i] for i in order] if shown else [])
+        heat_map.yaxis.tick_right()
+        small = 9 if n <= 40 else 7
+        heat_map.tick_params(axis="y", length=0, pad=5, labelsize=small, labelcolor=INK)
+        heat_map.spines[:].set_color(FAINT)
         if classes is not None:
             from matplotlib.colors import to_rgba_array
 
@@ -175,14 +179,3 @@ def _draw_branches(axes: Any, tree: NDArray[np.float64]) -> list[int]:
     axes.set_axis_off()
     order: list[int] = drawn["leaves"]
     return order
-
-
-def _name_rows(axes: Any, names: Sequence[str]) -> None:
-    shown = len(names) <= MOST_NAMES
-    axes.set_xticks([])
-    axes.set_yticks(range(len(names)) if shown else [], names if shown else [])
-    axes.yaxis.tick_right()
-    axes.tick_params(axis="y", length=0, pad=5, labelsize=9 if len(names) <= 40 else 7)
-    axes.tick_params(axis="y", labelcolor=INK)
-    for spine in axes.spines.values():
-        spine.set_color(FAINT)

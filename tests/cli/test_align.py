@@ -68,7 +68,7 @@ def test_ties_and_what_is_left_over_are_said(run):
 @pytest.mark.usefixtures("molecules")
 def test_groups_are_matched_too(run, folder):
     pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
-    outs = ("-o", "x.json", "-o", "x.csv", "-o", "x.svg", "--detail", "groups")
+    outs = ("-o", "x.json", "-o", "x.csv", "-o", "x.svg")
     pair = ("molecules.json:0", "molecules.json:0")
     said = run("align", *pair, "--groups", "labels", *outs).stdout
     rows = [line.split() for line in said.splitlines() if line.startswith("│")]

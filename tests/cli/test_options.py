@@ -4,7 +4,7 @@ import sys
 import pytest
 import typer
 
-from ddgk import plots, tables
+from ddgk import tables
 from ddgk.alignment.aligning import LABELS
 from ddgk.attributes import UNSEEN
 from ddgk.cli import options
@@ -27,7 +27,6 @@ def test_choices_are_those_of_the_library():
         "if_busy": IF_BUSY,
         "labels": LABELS,
         "groups": ("communities", "labels"),
-        "detail": tuple(word for word in plots.CHOICES["detail"] if word != "auto"),
         "projection": METHODS,
     } | policies.CHOICES
     assert tuple(tables.TABLES) == TABLES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +13,7 @@ import typer
 from ddgk.cli import inputs, options
 from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.cli.options import check_output, option
-from ddgk.errors import DatasetError, shown
+from ddgk.errors import DatasetError, LabelError, shown
 
 if TYPE_CHECKING:
     from ddgk.alignment import Alignment, GroupAlignment, Orbit
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
 FIGURES = (".svg", ".png", ".pdf")
 SUFFIXES = (".json", ".csv", *FIGURES)
+OUT = f"A file to write: {', '.join(SUFFIXES)}. May be given several times."
+PAIRS = "A .csv of pairs, a target and a source in each line, in place of A and B."
 
 # More than these are counted, not listed.
 MOST_ORBITS = 8
 MOST_NAMES = 12
 MOST_ROWS = 200
 LONGEST = 60  # characters of a name
-MOST_PAIRS = 1_000_000
+MOST_PAIRS = 1_000_000  # that a file may list
 SUMMARY = ("target", "source", "n_matched", "n_kept_edges", "edge_correctness",
            "symmetric_edge_score", "is_isomorphism", "stopped_early")  # fmt: skip
 
@@ -40,19 +43,8 @@ def align_command(
         typer.Argument(metavar="A", help=f"The target: {inputs.ONE_GRAPH}"),
     ] = None,
     source: Annotated[str | None, typer.Argument(metavar="B", help="The source, likewise.")] = None,
-    out: Annotated[
-        list[Path] | None,
-        option(
-            "FILE",
-            f"A file to write: {', '.join(SUFFIXES)}. May be given several times.",
-            "-o",
-            "--out",
-        ),
-    ] = None,
-    pairs: Annotated[
-        Path | None,
-        option("FILE", "A .csv of pairs, a target and a source in each line, in place of A and B."),
-    ] = None,
+    out: Annotated[list[Path] | None, option("FILE", OUT, "-o", "--out")] = None,
+    pairs: Annotated[Path | None, option("FILE", PAIRS)] = None,
     labels: Annotated[
         str,
         options.choice(
@@ -70,15 +62,8 @@ def align_command(
         str | None,
         options.choice(
             "groups",
-            "Match groups of nodes too: communities found by Louvain's method, or nodes of one "
-            "label.",
-        ),
-    ] = None,
-    detail: Annotated[
-        str | None,
-        options.choice(
-            "detail",
-            "What a figure shows; without it nodes, and groups where there are more than 60.",
+            "Match groups of nodes too, and draw those: communities found by Louvain's method, or "
+            "nodes of one label.",
         ),
     ] = None,
     force: options.Force = False,
@@ -119,17 +104,29 @@ def align_command(
     }
     if pairs is not None:
         every = align_many(((graphs[a], graphs[b]) for a, b in named), n_jobs=jobs, **chosen)
-        report = _report_many(named, every)
+        summaries = [
+            (*names, len(found.pairs), *(getattr(found, field) for field in SUMMARY[3:]))
+            for names, found in zip(named, every, strict=True)
+        ]
+        report = [_summary_table(summaries)]
+        both = zip(named, every, strict=True)
+        as_json = [found.as_json() | {"target": a, "source": b} for (a, b), found in both]
         for path in files:
-            _write_many(path, named, every)
+            _write(path, as_json, [SUMMARY, *summaries])
     else:
         pair = graphs[named[0][0]], graphs[named[0][1]]
-        parts = None if groups is None else inputs.read_groups(groups, *pair)
+        parts = None if groups is None else _read_groups(groups, *pair)
         found = align(*pair, n_jobs=jobs, verbose=not quiet, **chosen)
         coarse = None if parts is None else found.coarsen(*parts)
         report = _report(found, coarse)
         for path in files:
-            _write(path, found, coarse, detail or "auto")
+            if path.suffix.lower() in FIGURES:
+                from ddgk import plots
+
+                plots.alignment(coarse or found, path=path)
+            else:
+                more = {} if coarse is None else {"groups": coarse.as_json()}
+                _write(path, found.as_json() | more, _pair_rows(found, coarse))
     if not quiet:
         print_parts(*report, *(f"wrote {shown(str(path))}" for path in files))
 
@@ -159,37 +156,23 @@ def _named_pairs(
     return [(row[0].strip(), row[1].strip()) for row in rows]
 
 
-def _write(path: Path, found: Alignment, groups: GroupAlignment | None, detail: str) -> None:
-    """Write everything, the pairs, or a figure, as the ending of the name says."""
-    if path.suffix.lower() in FIGURES:
-        from ddgk import plots
-
-        many = max(found.target.n_nodes, found.source.n_nodes) > plots.MOST_NODES
-        by_groups = groups is not None and (detail == "groups" or (detail == "auto" and many))
-        plots.alignment(groups if groups and by_groups else found, detail=detail, path=path)
-    elif path.suffix.lower() == ".json":
-        more = {} if groups is None else {"groups": groups.as_json()}
-        _write_content(path, found.as_json() | more)
-    else:
-        _write_content(path, _pair_rows(found, groups))
+def _read_groups(kind: str, target: Graph, source: Graph) -> tuple[Any, Any]:
+    """Return the groups of both graphs' nodes: their labels, or None where they are to be found."""
+    if kind == "communities":
+        return None, None
+    for graph, what in ((target, "A"), (source, "B")):
+        if graph.node_labels is None:
+            raise LabelError(f"{what} has no node labels to group its nodes by")
+    return target.node_labels, source.node_labels
 
 
-def _write_many(path: Path, named: list[tuple[str, str]], every: list[Alignment]) -> None:
-    """Write a row for every pair, or everything about every pair as JSON."""
-    if path.suffix.lower() == ".json":
-        both = zip(named, every, strict=True)
-        _write_content(path, [own.as_json() | {"target": a, "source": b} for (a, b), own in both])
-    else:
-        _write_content(path, [SUMMARY, *_summaries(named, every)])
-
-
-def _write_content(path: Path, content: Any) -> None:
-    """Write rows as .csv, or values as .json."""
+def _write(path: Path, as_json: Any, rows: list[tuple[Any, ...]]) -> None:
+    """Write values as .json, or rows as .csv, as the ending of the name says."""
     from ddgk.plain import csv_bytes
     from ddgk.store import write_atomically
 
-    as_json = path.suffix.lower() == ".json"
-    write_atomically(path, json.dumps(content).encode() + b"\n" if as_json else csv_bytes(content))
+    is_json = path.suffix.lower() == ".json"
+    write_atomically(path, json.dumps(as_json).encode() + b"\n" if is_json else csv_bytes(rows))
 
 
 def _pair_rows(found: Alignment, groups: GroupAlignment | None) -> list[tuple[Any, ...]]:
@@ -198,38 +181,40 @@ def _pair_rows(found: Alignment, groups: GroupAlignment | None) -> list[tuple[An
     columns = [[*found.matching], [*found.matching.values()], [*found.confidence.values()]]
     if groups is not None:
         heading += ["target_group", "source_group"]
-        for own, nodes in zip(
-            (groups.target_groups, groups.source_groups), found.pairs.T, strict=True
-        ):
+        both = groups.target_groups, groups.source_groups
+        for own, nodes in zip(both, found.pairs.T, strict=True):
             columns.append([own.names[code] for code in own.codes[nodes].tolist()])
     return [tuple(heading), *zip(*columns, strict=True)]
 
 
-def _summaries(named: list[tuple[str, str]], every: list[Alignment]) -> list[tuple[Any, ...]]:
-    return [
-        (*names, len(found.pairs), *(getattr(found, field) for field in SUMMARY[3:]))
-        for names, found in zip(named, every, strict=True)
-    ]
-
-
-def _report_many(named: list[tuple[str, str]], every: list[Alignment]) -> list[Any]:
-    """Return a row for every pair."""
+def _summary_table(summaries: list[tuple[Any, ...]]) -> Any:
+    """Return a row for every pair of graphs."""
     from ddgk.tables import text_table
 
     headings = ("target", "source", "matched", "kept edges", "EC", "S3", "isomorphic")
     rows = [
         (_text(a), _text(b), matched, kept, f"{ec:.2f}", f"{s3:.2f}", "yes" if same else "no")
-        for a, b, matched, kept, ec, s3, same, _ in _summaries(named[:MOST_ROWS], every[:MOST_ROWS])
+        for a, b, matched, kept, ec, s3, same, _ in summaries[:MOST_ROWS]
     ]
-    return [text_table(headings, rows, right=headings[2:6], caption=_hidden(len(every)))]
+    return text_table(headings, rows, right=headings[2:6], caption=_hidden(len(summaries)))
 
 
 def _report(found: Alignment, groups: GroupAlignment | None) -> list[Any]:
     """Return the matching as a table, then what it is worth."""
-    sizes = [f"{own.n_nodes} nodes, {own.n_edges} edges" for own in (found.target, found.source)]
-    parts = [f"target ({sizes[0]}) onto source ({sizes[1]})", _pair_table(found)]
+    graphs = (found.target, found.source)
+    sizes = [f"{own.n_nodes} nodes, {own.n_edges} edges" for own in graphs]
+    headings = [own.name or what for own, what in zip(graphs, ("target", "source"), strict=True)]
+    labels = [dict(zip(own.node_names, own.node_labels or (), strict=False)) for own in graphs]
+    labels = labels if all(labels) else []
+    parts = [
+        f"target ({sizes[0]}) onto source ({sizes[1]})",
+        _match_table([*headings, "confidence", "labels"], found, found.target.node_names, labels),
+    ]
     if groups is not None:
-        parts.append(_group_table(groups))
+        both = (groups.target_groups, groups.source_groups)
+        counts = [dict(zip(own.names, own.sizes.tolist(), strict=True)) for own in both]
+        headings = ["target group", "source group", "share of attention", "nodes"]
+        parts.append(_match_table(headings, groups, both[0].names, counts))
     parts += [*_verdict(found), *_ties(found.orbits)]
     if groups is not None:
         parts.append(
@@ -238,46 +223,27 @@ def _report(found: Alignment, groups: GroupAlignment | None) -> list[Any]:
     return parts
 
 
-def _pair_table(found: Alignment) -> Any:
+def _match_table(
+    headings: list[str],
+    found: Alignment | GroupAlignment,
+    targets: Sequence[Hashable],
+    told: list[dict[Hashable, Any]],
+) -> Any:
+    """Return a row for every target that has a partner, then those without.
+
+    told: what the last column says of targets and sources, by name; without it there is none.
+    """
     from ddgk.tables import text_table
 
-    def labels(graph: Graph) -> dict[object, str]:
-        return dict(zip(graph.node_names, map(_text, graph.node_labels or ()), strict=False))
-
-    mine, theirs = labels(found.target), labels(found.source)
-    labelled = bool(mine and theirs)
-    headings = [_text(found.target.name or "target"), _text(found.source.name or "source")]
-    headings += ["confidence", "labels"][: 1 + labelled]
-    matching, sure, alone = found.matching, found.confidence, found.unmatched_target
+    matching, sure = found.matching, found.confidence
+    mine, theirs = told or ({}, {})
     rows = [
-        (_text(t), _text(matching[t]), f"{sure[t]:.2f}",
-         f"{mine[t]} {theirs[matching[t]]}" if labelled else "")[: len(headings)]
-        for t in list(matching)[:MOST_ROWS]
-    ]  # fmt: skip
-    rows += [
-        (_text(t), "-", "-", mine[t] if labelled else "")[: len(headings)]
-        for t in alone[: MOST_ROWS - len(rows)]
-    ]
-    caption = _hidden(len(matching) + len(alone))
-    return text_table(headings, rows, right=("confidence",), caption=caption)
-
-
-def _group_table(groups: GroupAlignment) -> Any:
-    from ddgk.tables import text_table
-
-    mine, theirs = groups.target_groups, groups.source_groups
-    partners = dict(groups.pairs.tolist())
-    rows = []
-    for t, name in enumerate(mine.names):
-        s = partners.get(t)
-        if s is None:
-            rows.append((_text(name), "-", str(mine.sizes[t]), "-"))
-        else:
-            sizes = f"{mine.sizes[t]} and {theirs.sizes[s]}"
-            share = f"{groups.attention[t, s]:.2f}"
-            rows.append((_text(name), _text(theirs.names[s]), sizes, share))
-    headings = ("target group", "source group", "nodes", "share of attention")
-    return text_table(headings, rows, right=("share of attention",))
+        (t, s, f"{sure[t]:.2f}", f"{mine.get(t)} {theirs.get(s)}") for t, s in matching.items()
+    ] + [(t, "-", "-", mine.get(t)) for t in targets if t not in matching]
+    kept = [list(map(_text, row if told else row[:3])) for row in rows[:MOST_ROWS]]
+    shown_headings = list(map(_text, headings if told else headings[:3]))
+    caption = _hidden(len(targets))
+    return text_table(shown_headings, kept, right=headings[2:3], caption=caption)
 
 
 def _hidden(n_rows: int) -> str | None:

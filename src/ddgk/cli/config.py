@@ -6,7 +6,6 @@ import inspect
 import json
 import re
 import textwrap
-from difflib import get_close_matches
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,7 +23,7 @@ WIDEST, INDENT = 100, " " * 4
 def config(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FIELD]...", help="Fields to explain. Default: all."),
+        typer.Argument(metavar="FIELD...", help="Fields to explain. Default: all."),
     ] = None,
     preset: Annotated[
         str | None, options.choice("preset", "Print the values of this preset as JSON.")
@@ -43,8 +42,7 @@ def config(
     known = documented()
     for name in names or ():
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = options.meant(name, known)
             raise typer.BadParameter(f"there is no field {shown(name)!r}{meant}")
     chosen = list(dict.fromkeys(names or known))
     if preset is not None:

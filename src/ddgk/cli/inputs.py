@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ddgk.cli.options import CHOICES, choice, option
-from ddgk.errors import DatasetError, LabelError, shown
+from ddgk.errors import DatasetError, shown
 
 if TYPE_CHECKING:
     from ddgk.graphs import Graph, Policies
@@ -158,16 +158,6 @@ def _pick(found: Dataset, source: str, position: int) -> Dataset:
         )
     classes = None if found.classes is None else found.classes[position : position + 1]
     return Dataset([found.graphs[position]], classes, found.name, found.report)
-
-
-def read_groups(kind: str, target: Graph, source: Graph) -> tuple[Any, Any]:
-    """Return the groups of both graphs' nodes: their labels, or None where they are to be found."""
-    if kind == "communities":
-        return None, None
-    for graph, what in ((target, "A"), (source, "B")):
-        if graph.node_labels is None:
-            raise LabelError(f"{what} has no node labels to group its nodes by")
-    return target.node_labels, source.node_labels
 
 
 def _options() -> dict[str, Any]:

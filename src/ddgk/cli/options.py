@@ -33,7 +33,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "if_busy": ("wait", "share", "fail"),
     "labels": ("soft", "strict", "ignore"),
     "groups": ("communities", "labels"),
-    "detail": ("nodes", "groups"),
     "projection": ("auto", "umap", "pca"),
     "directed": ("keep", "undirected", "error"),
     "self_loops": ("keep", "drop", "error"),
@@ -60,6 +59,12 @@ def option(
     return typer.Option(
         *names, metavar=metavar, help=text, show_default=stated, rich_help_panel=panel, **how
     )
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return the question whether a word like this one was meant, or nothing."""
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def choice(name: str, text: str, *, default: str | None = None, panel: str | None = None) -> Any:
@@ -122,10 +127,8 @@ def configured(preset: str | None, changes: dict[str, Any]) -> Config:
     known = config.get_params()
     for name in changes:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
             raise typer.BadParameter(
-                f"--set {name}: there is no such field{meant} (ddgk config lists all)"
+                f"--set {name}: there is no such field{meant(name, known)} (ddgk config lists all)"
             )
         if changes[name] == "none" and "None" in str(Config.__dataclass_fields__[name].type):
             changes = changes | {name: None}

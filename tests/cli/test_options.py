@@ -1,3 +1,4 @@
+import inspect
 import os
 import sys
 
@@ -8,7 +9,7 @@ from ddgk import tables
 from ddgk.alignment.aligning import LABELS
 from ddgk.attributes import UNSEEN
 from ddgk.cli import options
-from ddgk.cli.embed import N_FEATURES, N_SOURCES
+from ddgk.cli.embed import embed
 from ddgk.cli.options import TABLES, check_output
 from ddgk.config import PRESETS, Config
 from ddgk.embedding.checks import IF_BUSY
@@ -35,7 +36,9 @@ def test_choices_are_those_of_the_library():
 
 
 def test_defaults_are_those_of_the_library():
-    assert (DDGK().n_sources, DDGK().n_features) == (N_SOURCES, N_FEATURES)
+    known = inspect.signature(embed).parameters
+    assert DDGK().n_sources == known["sources"].default
+    assert DDGK().n_features == known["features"].default
 
 
 @pytest.mark.parametrize(
@@ -73,7 +76,7 @@ def test_every_field_can_be_set_to_its_own_value():
         given = [
             f"{name}={values_of(name, {'default': config})['default']}" for name in documented()
         ]
-        assert options.configured(None, options.settings(given)) == config, preset
+        assert options.configured("default", options.settings(given)) == config, preset
 
 
 def test_values_are_read_as_what_they_are():

@@ -118,12 +118,12 @@ def _value(text: str) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def configured(preset: str | None, changes: dict[str, Any]) -> Config:
+def configured(preset: str, changes: dict[str, Any]) -> Config:
     """Return a preset with some fields changed."""
     from ddgk.config import Config
     from ddgk.errors import ParameterError
 
-    config = Config.preset(preset or "default")
+    config = Config.preset(preset)
     known = config.get_params()
     for name in changes:
         if name not in known:
@@ -188,7 +188,6 @@ Jobs = Annotated[
         panel=RUNNING,
     ),
 ]
-SEED = {"min": 0, "max": 2**32 - 1, "panel": MODEL}
-Seed = Annotated[int, option("N", "Seed of every random draw.", **SEED)]
+Seed = Annotated[int, option("N", "Seed of every random draw.", min=0, max=2**32 - 1, panel=MODEL)]
 SAVED = "Use a model that `ddgk embed --save-model` wrote, in place of fitting one."
 Model = Annotated[Path | None, option("FILE", SAVED, panel=MODEL)]

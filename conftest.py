@@ -8,6 +8,7 @@ NEEDS = {
     "igraph": ["src/ddgk/graphs/igraph.py"],
     "matplotlib": ["src/ddgk/plots"],
     "rdkit": ["src/ddgk/graphs/rdkit.py"],
+    "starlette": ["src/ddgk/explorer/server.py"],
 }
 collect_ignore = [
     path for name, paths in NEEDS.items() if find_spec(name) is None for path in paths

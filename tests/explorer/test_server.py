@@ -76,6 +76,7 @@ def test_graphs_and_descriptions(client):
         ("/api/align", {"target": {"position": 0}}, 422),
         ("/api/align", {"target": {"position": 0}, "source": {"file": "/etc/passwd"}}, 422),
         ("/api/embed", {"graph": {**RING, "node_labels": [["x"]] * 6}}, 422),
+        ("/api/embed", {"graph": {**RING, "smiles": "C" * 10_000}}, 422),
     ],
 )
 def test_bad_requests_are_refused_with_a_message(client, path, body, status):

@@ -69,10 +69,9 @@ def explore(
         check_output(out, (".html",), force=force)
     token = secrets.token_urlsafe(24) if token == "new" else token  # noqa: S105
     if serve:
-        from ddgk.explorer.server import check_address, check_installed
+        from ddgk.explorer.server import check_address
 
         check_address(host, token)
-        check_installed()
     from ddgk.explorer.atlas import make_atlas
     from ddgk.explorer.page import write_page
 

@@ -74,21 +74,19 @@ class Atlas:
         """Align every graph with its nearest ones; keys are "i-j" with i < j."""
         from concurrent.futures import ThreadPoolExecutor
 
-        chosen: dict[tuple[int, int], None] = {}
-        for rank in range(min(n_aligned, self.comparison.neighbors.shape[1])):
-            for place, other in enumerate(self.comparison.neighbors[:, rank].tolist()):
-                pair = (min(place, other), max(place, other))
-                if max(self.graphs[k].n_nodes for k in pair) <= MAX_ALIGNED_NODES:
-                    chosen[pair] = None
-        pairs = list(chosen)[:MAX_ALIGNED]
+        graphs, by_rank = self.graphs, self.comparison.neighbors.T[:n_aligned].tolist()
+        every = (tuple(sorted(pair)) for others in by_rank for pair in enumerate(others))
+        small = (
+            pair for pair in every if max(graphs[k].n_nodes for k in pair) <= MAX_ALIGNED_NODES
+        )
+        pairs = list(dict.fromkeys(small))[:MAX_ALIGNED]
 
-        def work(pair: tuple[int, int]) -> dict[str, Any]:
-            target, source = (self.graphs[place] for place in pair)
-            return match_values(target, source, self.comparison.model)
+        def work(pair: tuple[int, ...]) -> dict[str, Any]:
+            return match_values(graphs[pair[0]], graphs[pair[1]], self.comparison.model)
 
         with ThreadPoolExecutor(n_jobs) as threads:
-            found = list(threads.map(work, pairs))
-        return {f"{i}-{j}": match for (i, j), match in zip(pairs, found, strict=True)}
+            found = threads.map(work, pairs)
+            return {f"{i}-{j}": match for (i, j), match in zip(pairs, found, strict=True)}
 
 
 def make_atlas(

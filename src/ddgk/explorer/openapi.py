@@ -56,19 +56,16 @@ POST /api/align
 def description() -> dict[str, Any]:
     """Return the OpenAPI description."""
     answers = {"200": "found", **REFUSALS}
+    responses = {status: {"description": text} for status, text in answers.items()}
     paths: dict[str, Any] = {}
     for path, summary, properties, required in OPERATIONS:
-        own: dict[str, Any] = {
-            "summary": summary,
-            "responses": {status: {"description": text} for status, text in answers.items()},
-        }
+        own: dict[str, Any] = {"summary": summary, "responses": responses}
         if properties:
             schema = {"type": "object", "properties": properties, "required": required}
             own["requestBody"] = {"content": {"application/json": {"schema": schema}}}
         if "{position}" in path:
-            own["parameters"] = [
-                {"name": "position", "in": "path", "required": True, "schema": NUMBER}
-            ]
+            where = {"name": "position", "in": "path", "required": True}
+            own["parameters"] = [where | {"schema": NUMBER}]
         paths[path] = {"post" if properties else "get": own}
     info = {"title": "ddgk explorer", "version": "1"}
     return {"openapi": "3.1.0", "info": info, "paths": paths}

@@ -27,7 +27,6 @@ def test_choices_are_those_of_the_library():
         "engine": ENGINES,
         "if_busy": IF_BUSY,
         "labels": LABELS,
-        "groups": ("communities", "labels"),
         "projection": METHODS,
     } | policies.CHOICES
     assert tuple(tables.TABLES) == TABLES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,10 +13,10 @@ import typer
 from ddgk.cli import inputs, options
 from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.cli.options import check_output, option
-from ddgk.errors import DatasetError, LabelError, shown
+from ddgk.errors import DatasetError, shown
 
 if TYPE_CHECKING:
-    from ddgk.alignment import Alignment, GroupAlignment, Orbit
+    from ddgk.alignment import Alignment, Orbit
     from ddgk.graphs import Graph
 
 
@@ -58,14 +58,6 @@ def align_command(
     connected: Annotated[
         bool, option(None, "Keep only the largest connected common part.", "--connected")
     ] = False,
-    groups: Annotated[
-        str | None,
-        options.choice(
-            "groups",
-            "Match groups of nodes too, and draw those: communities found by Louvain's method, or "
-            "nodes of one label.",
-        ),
-    ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     seed: options.Seed = 0,
@@ -115,18 +107,17 @@ def align_command(
             _write(path, as_json, [SUMMARY, *summaries])
     else:
         pair = graphs[named[0][0]], graphs[named[0][1]]
-        parts = None if groups is None else _read_groups(groups, *pair)
         found = align(*pair, n_jobs=jobs, verbose=not quiet, **chosen)
-        coarse = None if parts is None else found.coarsen(*parts)
-        report = _report(found, coarse)
+        report = _report(found)
+        rows: list[Any] = [("target", "source", "confidence")]
+        rows += [(t, s, found.confidence[t]) for t, s in found.matching.items()]
         for path in files:
             if path.suffix.lower() in FIGURES:
                 from ddgk import plots
 
-                plots.alignment(coarse or found, path=path)
+                plots.alignment(found, path=path)
             else:
-                more = {} if coarse is None else {"groups": coarse.as_json()}
-                _write(path, found.as_json() | more, _pair_rows(found, coarse))
+                _write(path, found.as_json(), rows)
     if not quiet:
         print_parts(*report, *(f"wrote {shown(str(path))}" for path in files))
 
@@ -156,35 +147,13 @@ def _named_pairs(
     return [(row[0].strip(), row[1].strip()) for row in rows]
 
 
-def _read_groups(kind: str, target: Graph, source: Graph) -> tuple[Any, Any]:
-    """Return the groups of both graphs' nodes: their labels, or None where they are to be found."""
-    if kind == "communities":
-        return None, None
-    for graph, what in ((target, "A"), (source, "B")):
-        if graph.node_labels is None:
-            raise LabelError(f"{what} has no node labels to group its nodes by")
-    return target.node_labels, source.node_labels
-
-
-def _write(path: Path, as_json: Any, rows: list[tuple[Any, ...]]) -> None:
+def _write(path: Path, as_json: Any, rows: list[Any]) -> None:
     """Write values as .json, or rows as .csv, as the ending of the name says."""
     from ddgk.plain import csv_bytes
     from ddgk.store import write_atomically
 
     is_json = path.suffix.lower() == ".json"
     write_atomically(path, json.dumps(as_json).encode() + b"\n" if is_json else csv_bytes(rows))
-
-
-def _pair_rows(found: Alignment, groups: GroupAlignment | None) -> list[tuple[Any, ...]]:
-    """Return a heading, and a row for every pair."""
-    heading = ["target", "source", "confidence"]
-    columns = [[*found.matching], [*found.matching.values()], [*found.confidence.values()]]
-    if groups is not None:
-        heading += ["target_group", "source_group"]
-        both = groups.target_groups, groups.source_groups
-        for own, nodes in zip(both, found.pairs.T, strict=True):
-            columns.append([own.names[code] for code in own.codes[nodes].tolist()])
-    return [tuple(heading), *zip(*columns, strict=True)]
 
 
 def _summary_table(summaries: list[tuple[Any, ...]]) -> Any:
@@ -199,51 +168,33 @@ def _summary_table(summaries: list[tuple[Any, ...]]) -> Any:
     return text_table(headings, rows, right=headings[2:6], caption=_hidden(len(summaries)))
 
 
-def _report(found: Alignment, groups: GroupAlignment | None) -> list[Any]:
+def _report(found: Alignment) -> list[Any]:
     """Return the matching as a table, then what it is worth."""
-    graphs = (found.target, found.source)
-    sizes = [f"{own.n_nodes} nodes, {own.n_edges} edges" for own in graphs]
-    headings = [own.name or what for own, what in zip(graphs, ("target", "source"), strict=True)]
-    labels = [dict(zip(own.node_names, own.node_labels or (), strict=False)) for own in graphs]
-    labels = labels if all(labels) else []
-    parts = [
-        f"target ({sizes[0]}) onto source ({sizes[1]})",
-        _match_table([*headings, "confidence", "labels"], found, found.target.node_names, labels),
-    ]
-    if groups is not None:
-        both = (groups.target_groups, groups.source_groups)
-        counts = [dict(zip(own.names, own.sizes.tolist(), strict=True)) for own in both]
-        headings = ["target group", "source group", "share of attention", "nodes"]
-        parts.append(_match_table(headings, groups, both[0].names, counts))
-    parts += [*_verdict(found), *_ties(found.orbits)]
-    if groups is not None:
-        parts.append(
-            f"groups: {groups.share_within:.0%} of the attention stays within matched groups"
-        )
-    return parts
+    sizes = [f"{own.n_nodes} nodes, {own.n_edges} edges" for own in (found.target, found.source)]
+    size = f"target ({sizes[0]}) onto source ({sizes[1]})"
+    return [size, _pair_table(found), *_verdict(found), *_ties(found.orbits)]
 
 
-def _match_table(
-    headings: list[str],
-    found: Alignment | GroupAlignment,
-    targets: Sequence[Hashable],
-    told: list[dict[Hashable, Any]],
-) -> Any:
-    """Return a row for every target that has a partner, then those without.
-
-    told: what the last column says of targets and sources, by name; without it there is none.
-    """
+def _pair_table(found: Alignment) -> Any:
+    """Return a row for every node of the target, those without a partner last."""
     from ddgk.tables import text_table
 
+    def labels(graph: Graph) -> dict[Hashable, str]:
+        return dict(zip(graph.node_names, map(_text, graph.node_labels or ()), strict=False))
+
     matching, sure = found.matching, found.confidence
-    mine, theirs = told or ({}, {})
+    mine, theirs = labels(found.target), labels(found.source)
     rows = [
-        (t, s, f"{sure[t]:.2f}", f"{mine.get(t)} {theirs.get(s)}") for t, s in matching.items()
-    ] + [(t, "-", "-", mine.get(t)) for t in targets if t not in matching]
-    kept = [list(map(_text, row if told else row[:3])) for row in rows[:MOST_ROWS]]
-    shown_headings = list(map(_text, headings if told else headings[:3]))
-    caption = _hidden(len(targets))
-    return text_table(shown_headings, kept, right=headings[2:3], caption=caption)
+        (_text(t), _text(s), f"{sure[t]:.2f}", f"{mine.get(t)} {theirs.get(s)}")
+        for t, s in list(matching.items())[:MOST_ROWS]
+    ]
+    alone = found.unmatched_target[: MOST_ROWS - len(rows)]
+    rows += [(_text(t), "-", "-", mine.get(t, "")) for t in alone]
+    headings = [_text(found.target.name or "target"), _text(found.source.name or "source")]
+    headings += ["confidence", "labels"] if mine and theirs else ["confidence"]
+    caption = _hidden(found.target.n_nodes)
+    cut = [row[: len(headings)] for row in rows]
+    return text_table(headings, cut, right=("confidence",), caption=caption)
 
 
 def _hidden(n_rows: int) -> str | None:

@@ -32,7 +32,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "engine": ("auto", "fused", "torch"),
     "if_busy": ("wait", "share", "fail"),
     "labels": ("soft", "strict", "ignore"),
-    "groups": ("communities", "labels"),
     "projection": ("auto", "umap", "pca"),
     "directed": ("keep", "undirected", "error"),
     "self_loops": ("keep", "drop", "error"),

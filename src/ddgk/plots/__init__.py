@@ -4,14 +4,11 @@ Every function returns a `matplotlib.figure.Figure`, changes no global state and
 matplotlib is imported nowhere else, and only when a figure is drawn.
 """
 
-from ddgk.plots.attention import CHOICES, alignment, alignments
-from ddgk.plots.scene import MOST_NODES
+from ddgk.plots.attention import alignment, alignments
 from ddgk.plots.shares import explanation
 from ddgk.plots.tree import clusters
 
 __all__ = [
-    "CHOICES",
-    "MOST_NODES",
     "alignment",
     "alignments",
     "clusters",

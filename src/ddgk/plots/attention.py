@@ -30,10 +30,7 @@ from ddgk.plots.canvas import (
 )
 from ddgk.plots.scene import Scene, lay_out_pair, show
 
-CHOICES = {
-    "layout": ("matched", "own"),
-    "detail": ("auto", "nodes", "groups"),
-}
+LAYOUTS = ("matched", "own")
 
 Array = NDArray[np.float64]
 
@@ -57,7 +54,6 @@ def alignment(
     found: Alignment | GroupAlignment,
     *,
     layout: str = "matched",
-    detail: str = "auto",
     title: str | None = None,
     path: str | PathLike[str] | None = None,
 ) -> Any:
@@ -72,12 +68,11 @@ def alignment(
     Parameters
     ----------
     found : Alignment or GroupAlignment
-        As `ddgk.align` or `Alignment.coarsen` returns it.
+        As `ddgk.align` or `Alignment.coarsen` returns it. Of graphs of more than 60 nodes
+        communities are drawn.
     layout : {"matched", "own"}
         "matched" places every target node, and every column of the heat map, where its partner is.
         "own" draws each graph by itself, in its own node order.
-    detail : {"auto", "nodes", "groups"}
-        What a disc is. "auto": a node up to 60 nodes, beyond that a community.
     title : str, optional
         Default: the names of the graphs.
     path : str or path, optional
@@ -96,14 +91,13 @@ def alignment(
     3
     """
     titles = None if title is None else [title]
-    return alignments([found], layout=layout, detail=detail, titles=titles, path=path)
+    return alignments([found], layout=layout, titles=titles, path=path)
 
 
 def alignments(
     several: Sequence[Alignment | GroupAlignment],
     *,
     layout: str = "matched",
-    detail: str = "auto",
     titles: Sequence[str] | None = None,
     path: str | PathLike[str] | None = None,
 ) -> Any:
@@ -112,7 +106,7 @@ def alignments(
     Parameters
     ----------
     several : sequence of Alignment or GroupAlignment
-    layout, detail, path
+    layout, path
         As for `alignment`.
     titles : sequence of str, optional
 
@@ -120,16 +114,14 @@ def alignments(
     -------
     matplotlib.figure.Figure
     """
-    for name, value in (("layout", layout), ("detail", detail)):
-        if value not in CHOICES[name]:
-            listed = ", ".join(map(repr, CHOICES[name]))
-            raise ParameterError(f"{name} must be one of {listed}, not {value!r}")
+    if layout not in LAYOUTS:
+        raise ParameterError(f"layout must be one of 'matched', 'own', not {layout!r}")
     if not several:
         raise ParameterError("there is no alignment to draw; give at least one")
     if titles is not None and len(titles) != len(several):
         raise ParameterError(f"{len(several)} alignments need as many titles, not {len(titles)}")
     with style(path):
-        scenes = [show(found, detail) for found in several]
+        scenes = [show(found) for found in several]
         names = [scene.title for scene in scenes] if titles is None else titles
         return save(_draw(scenes, names, matched=layout == "matched"), path)
 

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ddgk.alignment import Alignment, GroupAlignment
 from ddgk.alignment.checking import kept_edges
-from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
 from ddgk.graphs.display import PALETTE, UNLABELLED, lay_out
 from ddgk.plain import visible
@@ -86,35 +84,19 @@ class Scene:
         return np.concatenate([pairs, others]), np.concatenate([sure, strength]), matches
 
 
-def show(found: Alignment | GroupAlignment, detail: str) -> Scene:
+def show(found: Alignment | GroupAlignment) -> Scene:
     """Choose between a disc for every node and a disc for every group, and describe them."""
-    coarse = found if isinstance(found, GroupAlignment) else None
-    nodes = found.nodes if isinstance(found, GroupAlignment) else found
-    many = max(nodes.target.n_nodes, nodes.source.n_nodes) > MOST_NODES
-    if detail == "groups" or (detail == "auto" and (many or coarse)):
-        return _show_groups(coarse or nodes.coarsen())
-    return _show_nodes(nodes)
-
-
-def _show_nodes(found: Alignment) -> Scene:
-    if sparse.issparse(found.attention):
-        sizes = f"{found.target.n_nodes:,} and {found.source.n_nodes:,}"
-        raise ParameterError(
-            f"graphs of {sizes} nodes are too large to draw node by node; pass detail='groups', "
-            "or draw found.coarsen(...)"
-        )
+    if isinstance(found, GroupAlignment):
+        return _show_groups(found)
+    if max(found.target.n_nodes, found.source.n_nodes) > MOST_NODES:
+        return _show_groups(found.coarsen())
     size = node_size(max(found.target.n_nodes, found.source.n_nodes))
     colours, legend = _colour_nodes(found)
-    drawn = [
-        _show_graph(
-            found,
-            side,
-            colours[side],
-            np.full(graph.n_nodes, size),
-            list(map(str, graph.node_names)),
-        )
-        for side, graph in enumerate((found.target, found.source))
-    ]
+    drawn = []
+    for side, graph in enumerate((found.target, found.source)):
+        ticks = list(map(str, graph.node_names))
+        sizes = np.full(graph.n_nodes, size)
+        drawn.append(_show_graph(found, side, colours[side], sizes, ticks))
     return Scene(found, drawn, legend, _judge(found), "node")
 
 

@@ -101,16 +101,20 @@ def align_command(
             for names, found in zip(named, every, strict=True)
         ]
         report = [_summary_table(summaries)]
-        both = zip(named, every, strict=True)
-        as_json = [found.as_json() | {"target": a, "source": b} for (a, b), found in both]
+        as_json = [
+            found.as_json() | {"target": a, "source": b}
+            for (a, b), found in zip(named, every, strict=True)
+        ]
         for path in files:
             _write(path, as_json, [SUMMARY, *summaries])
     else:
-        pair = graphs[named[0][0]], graphs[named[0][1]]
-        found = align(*pair, n_jobs=jobs, verbose=not quiet, **chosen)
+        found = align(
+            graphs[named[0][0]], graphs[named[0][1]], n_jobs=jobs, verbose=not quiet, **chosen
+        )
         report = _report(found)
         rows: list[Any] = [("target", "source", "confidence")]
-        rows += [(t, s, found.confidence[t]) for t, s in found.matching.items()]
+        both = zip(found.matching.items(), found.sureness.tolist(), strict=True)
+        rows += [(*pair, sure) for pair, sure in both]
         for path in files:
             if path.suffix.lower() in FIGURES:
                 from ddgk import plots

@@ -386,26 +386,6 @@ function intro() {
   if (served) uploadForm(panel);
 }
 
-function moreOrLess(name, isMore) {
-  const counted = ["nodes", "edges", "components", "independent cycles"].includes(name);
-  return counted ? (isMore ? "more" : "fewer") : (isMore ? "higher" : "lower");
-}
-
-function traitLines(i) {
-  const found = [];
-  for (const column of state.data.columns) {
-    if (column.kind !== "number" || column.values[i] == null) continue;
-    const known = column.values.filter((value) => value !== null);
-    const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
-    const spread = Math.sqrt(known.reduce((sum, v) => sum + (v - mean) ** 2, 0) / known.length);
-    if (spread > 0) found.push([(column.values[i] - mean) / spread, column, mean]);
-  }
-  found.sort((a, b) => Math.abs(b[0]) - Math.abs(a[0]));
-  return found.slice(0, 3).filter(([far]) => Math.abs(far) >= 0.7).map(([far, column, mean]) =>
-    `${moreOrLess(column.name, far > 0)} ${column.name} (${short(column.values[i])}, ` +
-    `mean of all ${short(mean)})`);
-}
-
 async function showOne(i) {
   const panel = by("panel"), extra = i === state.data.names.length;
   panel.replaceChildren();
@@ -417,7 +397,6 @@ async function showOne(i) {
     make("p", known.join(", "), panel, "soft");
   }
   const place = make("div", "", panel);
-  for (const line of extra ? [] : traitLines(i)) make("p", line, panel);
   make("h3", "Nearest graphs", panel);
   make("p", "Choose one to align both; the number is the distance.", panel, "soft");
   const cards = make("div", "", panel, "cards");
@@ -690,14 +669,6 @@ function listenToSearch() {
 
 // ---- begin
 
-function makeRenderer() {
-  try { return new GlRenderer(drawn.canvas); } catch { /* fall through to the CPU */ }
-  const fresh = drawn.canvas.cloneNode();
-  drawn.canvas.replaceWith(fresh);
-  drawn.canvas = fresh;
-  return new CpuRenderer(fresh);
-}
-
 async function begin() {
   const held = by("data");
   state.data = await unpack(held.textContent.trim());
@@ -711,7 +682,7 @@ async function begin() {
   });
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  drawn.renderer = makeRenderer();
+  drawn.renderer = new Renderer(drawn.canvas);
   resize();
   placePoints();
   recolour();
@@ -738,13 +709,11 @@ async function begin() {
   new ResizeObserver(() => { resize(); resetView(); }).observe(by("area"));
   // For measuring and tests: where a graph is, and how long drawing takes.
   window.ddgk = Object.freeze({
-    renderer: drawn.renderer.kind,
     locate(i) {
       const box = drawn.overlay.getBoundingClientRect(), [x, y] = onScreen(i), { ratio } = size();
       return [box.left + x / ratio, box.top + y / ratio];
     },
     zoom(factor) { zoomAt(size().width / 2, size().height / 2, factor); },
-    paint() { state.view.wait = true; paint(); },
   });
   document.documentElement.dataset.ready = "true";
 }

@@ -66,11 +66,16 @@ def style(path: str | PathLike[str] | None = None) -> Any:
     return rc_context(_STYLE)
 
 
-def new_figure(width: float, height: float) -> Any:
-    """Return an empty figure of a size in inches, without a window."""
-    from matplotlib.figure import Figure
+def new_figure(width: float, height: float, *, constrained: bool = False) -> Any:
+    """Return an empty figure of a size in inches, without a window.
 
-    return Figure(figsize=(width, height), facecolor="white")
+    constrained: whether matplotlib finds room for texts, legends and scales around the axes.
+    """
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+    layout = ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1, wspace=0.01) if constrained else None
+    return Figure(figsize=(width, height), facecolor="white", layout=layout)
 
 
 def save(figure: Any, path: str | PathLike[str] | None) -> Any:
@@ -110,17 +115,16 @@ def legend_dot(text: str, **how: Any) -> Any:
     return Line2D([], [], marker="o", linestyle="", markersize=7, label=text, **how)
 
 
-def add_legend(axes: Any, entries: list[Any], **place: Any) -> Any:
-    """Add a legend, and return it."""
-    return axes.legend(handles=entries, frameon=False, fontsize=9, borderpad=0, **place)
+def add_legend(where: Any, entries: list[Any], **place: Any) -> Any:
+    """Add a legend to axes or a figure, and return it."""
+    return where.legend(handles=entries, frameon=False, fontsize=9, borderpad=0, **place)
 
 
-def add_scale(figure: Any, drawn: Any, box: tuple[float, ...], **how: Any) -> Any:
-    """Add the scale of a colour map in a box of the figure; return its axes."""
-    axes = figure.add_axes(box)
-    figure.colorbar(drawn, cax=axes, **how).outline.set_visible(False)
-    axes.tick_params(labelsize=8, length=2)
-    return axes
+def add_scale(figure: Any, drawn: Any, axes: Any, **how: Any) -> None:
+    """Add the scale of a colour map at the side of axes."""
+    scale = figure.colorbar(drawn, ax=axes, **how)
+    scale.outline.set_visible(False)
+    scale.ax.tick_params(labelsize=8, length=2)
 
 
 def node_size(n_nodes: int) -> float:

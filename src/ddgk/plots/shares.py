@@ -59,8 +59,8 @@ def explanation(
     shared = graph.n_edges > 0 and why.matrix != "neighborhood"
     edges = np.array(list(why.by_edge().values())) if shared else np.zeros(graph.n_edges)
     with style(path):
-        figure = new_figure(9.5, 6.2)
-        axes = figure.add_axes((0.02, 0.03, 0.76, 0.8))
+        figure = new_figure(9.5, 6.2, constrained=True)
+        axes = figure.add_subplot()
         places = lay_out(graph)
         size = min(380.0, 1.6 * node_size(graph.n_nodes))
         greys, shades = _colour_map("Greys", 0.25), _shades(edges)
@@ -73,14 +73,15 @@ def explanation(
         axes.set_aspect("equal")
         axes.margins(0.1)
         axes.set_axis_off()
-        add_scale(figure, discs, (0.8, 0.46, 0.022, 0.34), label="share of a node")
+        add_scale(figure, discs, axes, label="share of a node", shrink=0.5, aspect=15)
         if shared:
-            add_scale(figure, lines, (0.8, 0.06, 0.022, 0.3), label="share of an edge")
+            add_scale(figure, lines, axes, label="share of an edge", shrink=0.5, aspect=15)
         names = why.target.name or "target", why.source.name or "the source"
         said = "What tells {} from {}".format(*(visible(name, LONGEST) for name in names))
         said = visible(title) if title else said
-        figure.text(0.03, 0.945, said, fontsize=13, fontweight="bold")
-        figure.text(0.03, 0.9, _amount(why, term), color="#555555")
+        axes.set_title(said, fontsize=13, fontweight="bold", loc="left", pad=24)
+        above = {"xytext": (0, 7), "textcoords": "offset points", "xycoords": "axes fraction"}
+        axes.annotate(_amount(why, term), (0, 1), color="#555555", **above)
         return save(figure, path)
 
 

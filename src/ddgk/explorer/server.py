@@ -64,26 +64,29 @@ def make_app(
     """
     if atlas.comparison.model is None:
         raise ParameterError("the server needs the model that embedded the graphs")
-    service = _Service(atlas, Workers(atlas.comparison.model, **limits))
+    workers = Workers(atlas.comparison.model, **limits)
+    service = _Service(atlas, workers)
+    page, policy = assemble(atlas.map_values(), served=True)
 
     @asynccontextmanager
     async def running(_: Any) -> AsyncIterator[None]:
-        service.workers.start()
+        workers.start()
         yield
-        service.workers.stop()
+        workers.stop()
 
+    health = {"status": "ok", "n_graphs": len(atlas.graphs)}
     routes = [
-        Route("/", service.page),
-        Route("/health", service.health),
-        Route("/openapi.json", service.openapi),
-        Route("/docs", service.docs),
+        Route("/", HTMLResponse(page), methods=["GET"]),
+        Route("/docs", HTMLResponse(documentation()), methods=["GET"]),
+        Route("/openapi.json", JSONResponse(description()), methods=["GET"]),
+        Route("/health", JSONResponse(health), methods=["GET"]),
         Route("/api/graph/{position:int}", service.graph),
         Route("/api/embed", service.embed, methods=["POST"]),
         Route("/api/similar", service.similar, methods=["POST"]),
         Route("/api/align", service.align, methods=["POST"]),
     ]
     allowed = {"localhost", "127.0.0.1", "[::1]", *hosts}
-    guard = Middleware(_Guard, token=token, hosts=allowed, policy=service.policy)
+    guard = Middleware(_Guard, token=token, hosts=allowed, policy=policy)
     refusals = {HTTPException: _refuse, DDGKError: _refuse}
     return Starlette(
         routes=routes, middleware=[guard], lifespan=running, exception_handlers=refusals
@@ -158,8 +161,7 @@ class _Guard:
                 message["headers"] = [*message.get("headers", ()), *self.headers]
             await send(message)
 
-        request = Request(scope)
-        refused: Any = None
+        request, refused = Request(scope), None
         host = request.headers.get("host", "")
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         origin = request.headers.get("origin")
@@ -201,24 +203,7 @@ class _Service:
 
     def __init__(self, atlas: Atlas, workers: Workers) -> None:
         self.atlas, self.workers = atlas, workers
-        self._page, self.policy = assemble(atlas.map_values(), served=True)
         self._drawing = lru_cache(N_CACHED)(lambda place: drawing_values(atlas.graphs[place]))
-
-    async def page(self, _: Any) -> Any:
-        """Return the page."""
-        return HTMLResponse(self._page)
-
-    async def docs(self, _: Any) -> Any:
-        """Return the description of the API for readers."""
-        return HTMLResponse(documentation())
-
-    async def openapi(self, _: Any) -> Any:
-        """Return the description of the API."""
-        return JSONResponse(description())
-
-    async def health(self, _: Any) -> Any:
-        """Say that the server runs."""
-        return JSONResponse({"status": "ok", "n_graphs": len(self.atlas.graphs)})
 
     async def graph(self, request: Any) -> Any:
         """Return name and drawing of one graph."""

@@ -168,24 +168,25 @@ def shared_part(found: Alignment) -> float:
 
 def match_lines(found: Alignment) -> list[str]:
     """Return an alignment in words: what is shared and what differs, a line each."""
+    from ddgk.alignment.checking import labels_agree
+
     target, source = found.target, found.source
     lines = [
         f"{len(found.pairs)} of {target.n_nodes} nodes have a partner among {source.n_nodes}",
         f"{found.n_kept_edges} of {target.n_edges} edges are kept; the other graph has "
         f"{source.n_edges}",
     ]
-    mine, theirs = target.node_labels or (), source.node_labels or ()
-    differing = []
-    for t, s in found.pairs.tolist() if mine and theirs else ():
-        if mine[t] != theirs[s]:
-            names = visible(target.node_names[t], 24), visible(source.node_names[s], 24)
-            differing.append(
-                f"{names[0]} ({visible(mine[t], 24)}) to {names[1]} ({visible(theirs[s], 24)})"
-            )
-    if differing:
+    differing = found.pairs[~labels_agree(target, source, found.pairs)].tolist()
+    told = [f"{_called(target, t)} to {_called(source, s)}" for t, s in differing[:MAX_LISTED]]
+    if told:
         more = len(differing) - MAX_LISTED
-        listed = ", ".join(differing[:MAX_LISTED])
-        lines.append(f"labels differ: {listed}" + (f" and {more} more" if more > 0 else ""))
+        ending = f" and {more} more" if more > 0 else ""
+        lines.append(f"labels differ: {', '.join(told)}{ending}")
     if len(found.pairs):
         lines.append(f"mean confidence {found.sureness.mean():.2f}")
     return [*lines, f"shared part {shared_part(found):.0%}"]
+
+
+def _called(graph: Graph, node: int) -> str:
+    labels = graph.node_labels or ()
+    return f"{visible(graph.node_names[node], 24)} ({visible(labels[node], 24)})"

@@ -144,16 +144,11 @@ def make_atlas(
 def drawing_values(graph: Graph) -> dict[str, Any]:
     """Return a drawing of a graph.
 
-    Returns
-    -------
-    dict
-        "n", "m": numbers of nodes and edges. Unless it is too large: "p": coordinates, x and y of
-        each node in turn; "e": ends of each edge in turn; "l": node labels as text, "t": node names
-        as text, "o": bond orders (4 is aromatic) where it is a molecule, "b": edge labels as text
-        where it is not, "d": 1 where it is directed.
+    "n", "m": numbers of nodes and edges. Unless it is too large: "p": coordinates, x and y of each
+    node in turn; "e": ends of each edge in turn; "l": node labels as text, "t": node names as text,
+    "o": bond orders (4 is aromatic) where it is a molecule, "b": edge labels as text where it is
+    not, "d": 1 where it is directed.
 
-    Examples
-    --------
     >>> drawing_values(Graph(2, [(0, 1)]))
     {'n': 2, 'm': 1, 'p': [-500, 0, 500, 0], 'e': [0, 1]}
     """
@@ -179,15 +174,10 @@ def drawing_values(graph: Graph) -> dict[str, Any]:
 def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, Any]:
     """Align two graphs and explain their similarity.
 
-    Returns
-    -------
-    dict
-        "p": partner of every target node, -1 for none; "c": confidence in percent. With a model
-        that explains similarities, "s" and "z": what every node of the target and of the source
-        contributes to the similarity, in percent of the largest; "why": the kernel in words.
+    "p": partner of every target node, -1 for none; "c": confidence in percent. With a model that
+    explains similarities, "s" and "z": what every node of the target and of the source contributes
+    to the similarity, in percent of the largest; "why": the kernel in words.
 
-    Examples
-    --------
     >>> path = Graph(3, [(0, 1), (1, 2)], node_labels="abc")
     >>> match_values(path, path)["p"]
     [0, 1, 2]

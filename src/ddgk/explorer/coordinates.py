@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,15 +25,7 @@ N_NEIGHBORS = 5  # of a new graph, whose places it is put between
 
 @dataclass(frozen=True)
 class Projection:
-    """A map of embeddings.
-
-    Attributes
-    ----------
-    method : str
-        "UMAP" or "PCA".
-    places : array of shape (n_graphs, 2)
-        In [0, 1] x [0, 1].
-    """
+    """A map of embeddings: places in the unit square, (n_graphs, 2), by "UMAP" or "PCA"."""
 
     method: str
     places: Array
@@ -54,13 +48,9 @@ class Projection:
 def project(embedding: NDArray[Any], *, method: str = "auto", random_state: int = 0) -> Projection:
     """Compute a map: UMAP [1]_ of 200 graphs or more where umap-learn is installed, else PCA.
 
-    References
-    ----------
     .. [1] McInnes, L., Healy, J., and Melville, J. "UMAP: Uniform Manifold Approximation and
        Projection for Dimension Reduction." arXiv:1802.03426 (2018).
 
-    Examples
-    --------
     >>> project(np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]]), method="pca").places.shape
     (3, 2)
     """
@@ -72,16 +62,16 @@ def project(embedding: NDArray[Any], *, method: str = "auto", random_state: int 
     has_umap = find_spec("umap") is not None
     if method == "umap" and not has_umap:
         raise MissingExtraError("a UMAP needs umap-learn: pip install 'ddgk[explore]'")
-    enough = len(rows) >= (15 if method == "umap" else MIN_UMAP)
-    enough = enough and len(np.unique(rows, axis=0)) >= 5
-    if has_umap and enough and method != "pca":
+    least = {"umap": 15, "auto": MIN_UMAP, "pca": math.inf}[method]
+    if has_umap and len(rows) >= least and len(np.unique(rows, axis=0)) >= 5:
         return Projection("UMAP", _fit(_umap(rows, random_state)))
-    return Projection("PCA", _fit(_pca(rows)))
+    mean, axes = principal_axes(rows, 2)
+    places = np.zeros((len(rows), 2))
+    places[:, : axes.shape[1]] = (rows - mean) @ axes
+    return Projection("PCA", _fit(places))
 
 
 def _umap(rows: NDArray[np.float32], random_state: int) -> Array:
-    import warnings
-
     with warnings.catch_warnings():
         # It warns that a seed leaves one thread, and about its own use of scikit-learn.
         warnings.simplefilter("ignore")
@@ -89,13 +79,6 @@ def _umap(rows: NDArray[np.float32], random_state: int) -> Array:
             n_neighbors=min(15, len(rows) - 1), min_dist=0.1, random_state=random_state, n_jobs=1
         )
         found: Array = np.asarray(reduce.fit_transform(rows), dtype=np.float64)
-    return found
-
-
-def _pca(rows: NDArray[np.float32]) -> Array:
-    mean, axes = principal_axes(rows, 2)
-    found = np.zeros((len(rows), 2))
-    found[:, : axes.shape[1]] = (rows - mean) @ axes
     return found
 
 

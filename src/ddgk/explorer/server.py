@@ -50,17 +50,9 @@ def make_app(
 ) -> Any:
     """Return the Starlette application.
 
-    Parameters
-    ----------
-    atlas : Atlas
-        Made with a model.
-    token : str, optional
-        Every request must carry it, as ``Authorization: Bearer TOKEN`` or, for the page, once as
-        ``/?token=TOKEN``.
-    hosts : tuple of str
-        Host names under which the server may be addressed, besides the loopback ones.
-    **limits
-        As for `Workers`: n_workers, max_waiting, seconds, max_memory.
+    token: every request must carry it, as ``Authorization: Bearer TOKEN`` or, for the page, once as
+    ``/?token=TOKEN``. hosts: names under which the server may be addressed, besides the loopback
+    ones. limits: as for `Workers`.
     """
     if atlas.comparison.model is None:
         raise ParameterError("the server needs the model that embedded the graphs")

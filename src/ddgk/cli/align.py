@@ -86,7 +86,7 @@ def align_command(
     from ddgk.alignment import AlignmentOptions, align, align_many
     from ddgk.tables import print_parts
 
-    graphs = inputs.read_each(sum(named, ()), **given.keywords(), quiet=quiet)
+    graphs = [(given.read_one(a, quiet=quiet), given.read_one(b, quiet=quiet)) for a, b in named]
     chosen: dict[str, Any] = {
         "labels": labels,
         "max_seconds": max_seconds,
@@ -95,7 +95,7 @@ def align_command(
         "policies": given.policies,
     }
     if pairs is not None:
-        every = align_many(((graphs[a], graphs[b]) for a, b in named), n_jobs=jobs, **chosen)
+        every = align_many(graphs, n_jobs=jobs, **chosen)
         summaries = [
             (*names, len(found.pairs), *(getattr(found, field) for field in SUMMARY[3:]))
             for names, found in zip(named, every, strict=True)
@@ -108,9 +108,7 @@ def align_command(
         for path in files:
             _write(path, as_json, [SUMMARY, *summaries])
     else:
-        found = align(
-            graphs[named[0][0]], graphs[named[0][1]], n_jobs=jobs, verbose=not quiet, **chosen
-        )
+        found = align(*graphs[0], n_jobs=jobs, verbose=not quiet, **chosen)
         report = _report(found)
         rows: list[Any] = [("target", "source", "confidence")]
         both = zip(found.matching.items(), found.sureness.tolist(), strict=True)

@@ -10,7 +10,7 @@ import typer
 
 from ddgk.cli import options
 from ddgk.cli.commands import elapsed
-from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
+from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.errors import shown
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def compare_command(
     if out is not None:
         _check_folder(out, force=force)
     found = compared(
-        read_graphs(graphs, **given.keywords(), quiet=quiet),
+        given.read(graphs, quiet=quiet),
         model,
         seed=seed,
         jobs=jobs,

@@ -14,7 +14,7 @@ import typer
 
 from ddgk.cli import options
 from ddgk.cli.commands import elapsed
-from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
+from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.cli.options import LONG, MODEL, RUNNING, TABLES, check_output, choice, option
 from ddgk.errors import shown
 
@@ -128,7 +128,7 @@ def embed(
     from ddgk.tables import Table, write_table
 
     with resumable(run), connected(cluster) as client:
-        found = read_graphs(graphs, **given.keywords(), quiet=quiet)
+        found = given.read(graphs, quiet=quiet)
         if saved is None:
             estimator.fit(found.graphs, run=run, if_busy=if_busy)
         values = (

@@ -13,7 +13,7 @@ import typer
 from ddgk.cli import options
 from ddgk.cli.commands import elapsed
 from ddgk.cli.compare import compared
-from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
+from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.cli.options import check_output, option
 from ddgk.errors import DatasetError, shown
 
@@ -75,7 +75,7 @@ def explore(
     from ddgk.explorer.atlas import make_atlas
     from ddgk.explorer.page import write_page
 
-    dataset = read_graphs(graphs, **given.keywords(), quiet=quiet)
+    dataset = given.read(graphs, quiet=quiet)
     attributes = None if values is None else _read_values(values, len(dataset.graphs))
     found = compared(dataset, model, seed=seed, jobs=jobs, quiet=quiet)
     if not quiet:  # both can take long

@@ -10,7 +10,7 @@ import typer
 from ddgk.cli import options
 from ddgk.cli.commands import Command, Commands, elapsed
 from ddgk.cli.compare import fitted_model
-from ddgk.cli.inputs import ONE_GRAPH, InputOptions, read_each, read_graphs, takes_graphs
+from ddgk.cli.inputs import ONE_GRAPH, InputOptions, takes_graphs
 from ddgk.cli.options import check_output, option
 from ddgk.errors import shown
 
@@ -43,7 +43,7 @@ def build(
     check_output(out, (), force=force)
     from ddgk.search import GraphIndex
 
-    collection = read_graphs(graphs, **given.keywords(), quiet=quiet).graphs
+    collection = given.read(graphs, quiet=quiet).graphs
     fitted = fitted_model(model, collection, seed=seed, jobs=jobs, quiet=quiet)
     index = GraphIndex.build(fitted, collection, n_jobs=jobs)
     index.save(out)
@@ -90,7 +90,7 @@ def query(
     from ddgk.similarity import match_lines
     from ddgk.tables import print_parts, text_table
 
-    wanted = read_each([graph], **given.keywords(), quiet=quiet)[graph]
+    wanted = given.read_one(graph, quiet=quiet)
     opened = GraphIndex.load(index)
     hits = (
         opened.query(wanted, k, rerank=rerank) if within is None else opened.within(wanted, within)

@@ -17,7 +17,7 @@ from ddgk.errors import DDGKError, MissingExtraError, ParameterError
 from ddgk.explorer.atlas import Atlas, drawing_values
 from ddgk.explorer.openapi import description, documentation
 from ddgk.explorer.page import assemble
-from ddgk.explorer.workers import BusyServerError, TooLongError, Workers
+from ddgk.explorer.workers import Workers
 from ddgk.plain import graph_to_plain, visible
 from ddgk.vectors import nearest_rows
 
@@ -179,15 +179,9 @@ class _Guard:
 
 async def _refuse(_: Any, error: Exception) -> Any:
     """Answer with the status and the message of an error."""
-    status, headers = 422, None
-    if isinstance(error, HTTPException):
-        status = error.status_code
-    elif isinstance(error, BusyServerError):
-        status, headers = 429, {"retry-after": "2"}
-    elif isinstance(error, TooLongError):
-        status = 503
-    said = error.detail if isinstance(error, HTTPException) else error
-    return JSONResponse({"error": visible(said)}, status, headers)
+    status = getattr(error, "status_code", 422)
+    headers = {"retry-after": "2"} if status == 429 else None
+    return JSONResponse({"error": visible(getattr(error, "detail", error))}, status, headers)
 
 
 class _Service:

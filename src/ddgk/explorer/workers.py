@@ -17,9 +17,13 @@ STARTUP_SECONDS = 120.0
 class BusyServerError(DDGKError, RuntimeError):
     """Too many requests are waiting."""
 
+    status_code = 429
+
 
 class TooLongError(DDGKError, TimeoutError):
     """A request took longer than it may, and was stopped."""
+
+    status_code = 503
 
 
 class _WorkerError(DDGKError, ValueError):
@@ -73,9 +77,8 @@ class _Worker:
     def start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(
-            target=_serve, args=(theirs, self._model, self._max_memory), daemon=True
-        )
+        how = (theirs, self._model, self._max_memory)
+        self._process = context.Process(target=_serve, args=how, daemon=True)
         self._process.start()
         theirs.close()
         if not self._connection.poll(STARTUP_SECONDS) or self._connection.recv()[0] != "ready":

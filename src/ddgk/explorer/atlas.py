@@ -14,7 +14,7 @@ from ddgk.explorer.coordinates import Projection, project
 from ddgk.graphs import Graph
 from ddgk.graphs.display import bond_orders, frequent_values, lay_out
 from ddgk.plain import visible
-from ddgk.similarity import match_graphs
+from ddgk.similarity import match_graphs, match_lines
 from ddgk.traits import measure
 
 MAX_DRAWN = 5_000  # graphs whose drawings a static page holds
@@ -174,9 +174,10 @@ def drawing_values(graph: Graph) -> dict[str, Any]:
 def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, Any]:
     """Align two graphs and explain their similarity.
 
-    "p": partner of every target node, -1 for none; "c": confidence in percent. With a model that
-    explains similarities, "s" and "z": what every node of the target and of the source contributes
-    to the similarity, in percent of the largest; "why": the kernel in words.
+    "p": partner of every target node, -1 for none; "c": confidence in percent; "lines": what is
+    shared and what differs, in words. With a model that explains similarities, "s" and "z": what
+    every node of the target and of the source contributes to the similarity, in percent of the
+    largest; "why": the kernel in words.
 
     >>> path = Graph(3, [(0, 1), (1, 2)], node_labels="abc")
     >>> match_values(path, path)["p"]
@@ -186,7 +187,7 @@ def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, A
     partners, sure = [-1] * target.n_nodes, [0] * target.n_nodes
     for (t, s), confidence in zip(match.pairs.tolist(), match.sureness.tolist(), strict=True):
         partners[t], sure[t] = s, round(100 * confidence)
-    found: dict[str, Any] = {"p": partners, "c": sure}
+    found: dict[str, Any] = {"p": partners, "c": sure, "lines": match_lines(match)}
     if hasattr(model, "explain_similarity"):
         try:
             why = model.explain_similarity(target, source)

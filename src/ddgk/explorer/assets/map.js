@@ -72,41 +72,6 @@ class Renderer {
   }
 }
 
-// Finds points near a place: cells of a regular grid over the unit square.
-class Grid {
-  constructor(xy) {
-    this.xy = xy;
-    this.side = Math.max(1, Math.min(512, Math.round(Math.sqrt(xy.length / 8))));
-    const cells = this.side * this.side, n = xy.length / 2;
-    this.starts = new Uint32Array(cells + 1);
-    const own = new Uint32Array(n);
-    for (let i = 0; i < n; i += 1) {
-      own[i] = this.cell(xy[2 * i]) + this.side * this.cell(xy[2 * i + 1]);
-      this.starts[own[i] + 1] += 1;
-    }
-    for (let c = 0; c < cells; c += 1) this.starts[c + 1] += this.starts[c];
-    const next = this.starts.slice();
-    this.members = new Uint32Array(n);
-    for (let i = 0; i < n; i += 1) this.members[next[own[i]]++] = i;
-  }
-  cell(value) { return Math.max(0, Math.min(this.side - 1, Math.floor(value * this.side))); }
-  nearest(x, y, reach, allowed) {
-    let best = -1, least = reach * reach;
-    for (let v = this.cell(y - reach); v <= this.cell(y + reach); v += 1) {
-      for (let u = this.cell(x - reach); u <= this.cell(x + reach); u += 1) {
-        const c = u + this.side * v;
-        for (let m = this.starts[c]; m < this.starts[c + 1]; m += 1) {
-          const i = this.members[m];
-          if (!allowed(i)) continue;
-          const far = (this.xy[2 * i] - x) ** 2 + (this.xy[2 * i + 1] - y) ** 2;
-          if (far < least) { least = far; best = i; }
-        }
-      }
-    }
-    return best;
-  }
-}
-
 function insidePolygon(x, y, polygon) {
   let inside = false;
   for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i, i += 1) {

@@ -49,14 +49,11 @@ async function matchOf(i, j) {
       : { position: k });
     return ask("api/align", { target: named(i), source: named(j) });
   }
-  const direct = state.data.matches[`${i}-${j}`];
-  if (direct) return direct;
-  const back = state.data.matches[`${j}-${i}`];
-  if (!back) return null;
-  const p = Array(state.data.graphs[i].n).fill(-1), c = p.map(() => 0);
-  back.p.forEach((s, t) => { if (s >= 0) { p[s] = t; c[s] = back.c[t]; } });
-  return { p, c, s: back.z, z: back.s, why: back.why };
+  return state.data.matches[`${i}-${j}`] || null;
 }
+
+// The file holds alignments of graphs with later ones.
+const ordered = (i, j) => (served || i < j ? [i, j] : [j, i]);
 
 // ---- the map
 
@@ -179,14 +176,8 @@ function drawLegend(column, low, high) {
   legend.replaceChildren();
   if (column.kind === "number") {
     make("div", column.name, legend);
-    const ramp = make("canvas", "", legend, "ramp");
-    ramp.width = 100;
-    ramp.height = 1;
-    const pen = ramp.getContext("2d");
-    for (let x = 0; x < 100; x += 1) {
-      pen.fillStyle = `rgb(${rampColour(x / 99).join(",")})`;
-      pen.fillRect(x, 0, 1, 1);
-    }
+    const colours = RAMP.map((_, k) => hex(rampColour(k / (RAMP.length - 1))));
+    make("div", "", legend, "ramp").style.background = `linear-gradient(to right, ${colours})`;
     const ends = make("div", "", legend, "ends");
     make("span", short(low), ends);
     make("span", short(high), ends);
@@ -214,7 +205,6 @@ function placePoints() {
   }
   if (state.extra) xy.set([state.extra.x, 1 - state.extra.y], 2 * n);
   state.xy = xy;
-  state.grid = new Grid(xy);
   drawn.renderer.setPlaces(xy);
 }
 
@@ -225,10 +215,16 @@ function atPointer(event) {
   return [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
 }
 
+// The nearest point that the pointer touches, or -1.
 function pick(x, y) {
-  const { ratio } = size(), { view } = state;
-  return state.grid.nearest((x - view.x) / view.zoom, (y - view.y) / view.zoom,
-    (12 * ratio) / view.zoom, shown);
+  const { xy, view } = state;
+  let best = -1, least = (12 * size().ratio) ** 2;
+  for (let i = 0; i < xy.length / 2; i += 1) {
+    const u = xy[2 * i] * view.zoom + view.x - x, v = xy[2 * i + 1] * view.zoom + view.y - y;
+    const far = u * u + v * v;
+    if (far < least && shown(i)) { least = far; best = i; }
+  }
+  return best;
 }
 
 function zoomAt(x, y, factor) {
@@ -429,9 +425,10 @@ async function showOne(i) {
 
 // Shade a graph by what its nodes and edges have in common with its nearest graph.
 async function explainOne(i, j, drawing, place) {
-  const match = await matchOf(i, j).catch(() => null);
+  const [target, source] = ordered(i, j), match = await matchOf(target, source).catch(() => null);
   if (state.first !== i || state.second >= 0 || !match || !match.s) return;
-  place.lastElementChild.replaceWith(drawGraph(drawing, nameOf(i), 380, 200, match.s));
+  const shares = target === i ? match.s : match.z;
+  place.lastElementChild.replaceWith(drawGraph(drawing, nameOf(i), 380, 200, shares));
   place.lastElementChild.id = "shares";
   make("p", `Strong colours and wide edges: in common with the nearest graph, ${nameOf(j)}.`, place,
     "soft");
@@ -447,8 +444,8 @@ function explainPair(panel, i, j, mine, theirs, match) {
     "soft");
 }
 
-async function showPair(i, j) {
-  const panel = by("panel");
+async function showPair(first, second) {
+  const panel = by("panel"), [i, j] = ordered(first, second);
   panel.replaceChildren();
   panel.scrollTop = 0;
   make("h2", `${nameOf(i)} and ${nameOf(j)}`, panel);
@@ -456,32 +453,22 @@ async function showPair(i, j) {
   let match = null, wrong = "";
   const [mine, theirs] = await Promise.all([drawingOf(i), drawingOf(j)]).catch(() => [null, null]);
   try { match = await matchOf(i, j); } catch (error) { wrong = error.message; }
-  if (state.first !== i || state.second !== j) return;
+  if (state.first !== first || state.second !== second) return;
   waiting.remove();
   if (!mine || !theirs || !mine.p || !theirs.p) {
     make("p", "These graphs are too large to draw, or the page holds no drawing.", panel);
     return;
   }
-  const { svg, found } = drawPair(mine, theirs, match, [nameOf(i), nameOf(j)]);
+  const svg = drawPair(mine, theirs, match, [nameOf(i), nameOf(j)]);
   make("p", `above: ${nameOf(i)}`, panel, "soft");
   panel.append(svg);
   make("p", `below: ${nameOf(j)}`, panel, "soft");
-  if (found) {
-    const sure = found.pairs.reduce((sum, pair) => sum + pair[2], 0) / (found.pairs.length || 1);
-    const lines = [
-      `${found.pairs.length} of ${mine.n} nodes have a partner among ${theirs.n}`,
-      `${found.keptTarget.size} of ${mine.m} edges are kept; the other graph has ${theirs.m}`,
-      `mean confidence ${Math.round(sure)} %, shared part ${Math.round(100 * found.similarity)} %`];
-    if (found.relabelled.length) {
-      const more = found.relabelled.length - 6;
-      lines.push(`labels differ: ${found.relabelled.slice(0, 6).join(", ")}` +
-        (more > 0 ? ` and ${more} more` : ""));
-    }
-    for (const line of lines) make("p", line, panel);
+  if (match) {
+    for (const line of match.lines) make("p", line, panel);
     make("p", "Partners have one colour and a line, the wider the more certain. Dashed edges " +
       "are not kept; rings have no partner.", panel, "soft");
     if (match.s) explainPair(panel, i, j, mine, theirs, match);
-    say(lines.join(". "));
+    say(match.lines.join(". "));
   } else {
     make("p", wrong || "This page holds alignments of nearest graphs only; ddgk explore --serve " +
       "aligns any pair.", panel, wrong ? "wrong" : "soft");
@@ -489,8 +476,8 @@ async function showPair(i, j) {
   }
   const row = make("div", "", panel, "row");
   const back = make("button", "Back", row);
-  back.setAttribute("aria-label", `Back to ${nameOf(i)}`);
-  back.addEventListener("click", () => { state.second = -1; showOne(i); redraw(); });
+  back.setAttribute("aria-label", `Back to ${nameOf(first)}`);
+  back.addEventListener("click", () => { state.second = -1; showOne(first); redraw(); });
   make("button", "Clear", row).addEventListener("click", clear);
 }
 

@@ -11,24 +11,21 @@ from numpy.typing import NDArray
 
 from ddgk.alignment import Alignment, GroupAlignment
 from ddgk.errors import ParameterError
-from ddgk.graphs.display import PALETTE
+from ddgk.graphs.display import PALETTE, bond_orders
 from ddgk.plain import visible
 from ddgk.plots.canvas import (
-    EDGE,
     FAINT,
     INK,
     SHEET,
     add_legend,
     colour_dots,
-    draw_edges,
-    draw_nodes,
     legend_dot,
     new_figure,
     save,
     style,
     tick_names,
 )
-from ddgk.plots.scene import Scene, lay_out_pair, show
+from ddgk.plots.scene import DrawnGraph, Scene, lay_out_pair, show
 
 LAYOUTS = ("matched", "own")
 
@@ -43,11 +40,16 @@ LOW, HIGH = -0.78, HEIGHT + 0.75
 SQUARE = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 
 SOFT = "#555555"
-LOST = PALETTE[5]
+EDGE, LOST = "#6b7280", PALETTE[5]
 DASHED: Any = (0, (3, 1.5))
 DOTTED: Any = (0, (1, 1.6))
 UNSURE = 0.75
 MOST_COLUMNS = 5  # of a legend
+# Above these numbers text would be too small to read.
+MOST_NAMED_NODES = 45
+MOST_NAMED_EDGES = 14
+WIDER = {1: 1.0, 2: 2.2, 3: 3.2, 4: 1.6}  # bonds by their order; 4 is aromatic
+LARGE = 20.0  # width in points of discs that stand for many nodes
 
 
 def alignment(
@@ -162,17 +164,8 @@ def _draw_sheets(axes: Any, scene: Scene, matched: bool) -> None:
     layers = ((target, HEIGHT, 2.0), (source, 0.0, 0.0))
     for own, (places, height, order) in zip(scene.drawn, layers, strict=True):
         _draw_sheet(axes, height, own.text, order)
-        draw_edges(
-            axes,
-            own.graph,
-            places,
-            size=float(own.sizes.max()),
-            colours=[EDGE if kept else LOST for kept in own.kept],
-            widths=own.widths,
-            styles=["solid" if kept else DASHED for kept in own.kept],
-            zorder=order + 0.5,
-        )
-        draw_nodes(axes, own.graph, places, own.colours, size=own.sizes, hollow=~own.matched)
+        _draw_edges(axes, own, places, order + 0.5)
+        _draw_nodes(axes, own, places)
     pairs, strength, matches = scene.links
     colours = [scene.drawn[0].colours[t] for t in pairs[:, 0].tolist()]
     thick = np.clip(np.sqrt(float(scene.drawn[0].sizes.min()) / 330), 0.35, 1.0)
@@ -191,6 +184,63 @@ def _draw_sheets(axes: Any, scene: Scene, matched: bool) -> None:
     axes.set_ylim(LOW, HIGH)
     axes.set_axis_off()
     _explain(axes, scene)
+
+
+def _draw_edges(axes: Any, own: DrawnGraph, places: Array, zorder: float) -> None:
+    """Draw edges as lines, with their labels while there are few.
+
+    Bonds of molecules have no labels, but are as wide as their order.
+    """
+    from matplotlib.collections import LineCollection
+
+    graph, widths, bonds = own.graph, own.widths, bond_orders(own.graph)
+    if widths is None:
+        width = 0.5 + 1.1 * np.sqrt(own.sizes.max() / 330)
+        widths = width * np.array([WIDER[order] for order in bonds or (1,)])
+    ends = places[graph.edges]
+    axes.add_collection(
+        LineCollection(
+            list(ends),
+            colors=[EDGE if kept else LOST for kept in own.kept],
+            linewidths=widths,
+            linestyles=["solid" if kept else DASHED for kept in own.kept],
+            zorder=zorder,
+            capstyle="round",
+            gid="edges",
+        )
+    )
+    if graph.edge_labels is not None and bonds is None and graph.n_edges <= MOST_NAMED_EDGES:
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+        how: dict[str, Any] = {"fontsize": 6.5, "color": "#374151", "zorder": zorder + 0.1}
+        for (x, y), label in zip(ends.mean(axis=1), graph.edge_labels, strict=True):
+            axes.text(x, y, visible(label, 4), ha="center", va="center", bbox=box, **how)
+
+
+def _draw_nodes(axes: Any, own: DrawnGraph, places: Array) -> None:
+    """Draw nodes as discs, those without a partner as rings, with names while there are few.
+
+    Names stand inside where all are short.
+    """
+    from matplotlib.colors import to_rgb
+
+    matched = own.matched
+    faces = [c if full else "white" for c, full in zip(own.colours, matched, strict=True)]
+    rims = ["white" if full else c for c, full in zip(own.colours, matched, strict=True)]
+    how = {"edgecolors": rims, "linewidths": np.where(matched, 0.8, 1.6), "zorder": 3}
+    axes.scatter(*places.T, s=own.sizes, c=faces, gid="nodes", **how)
+    names = list(map(str, own.graph.node_names))
+    inside = max(map(len, names)) <= 3
+    if len(names) > (MOST_NAMED_NODES if inside else MOST_NAMED_NODES // 2):
+        return
+    for name, place, face, width in zip(names, places, faces, np.sqrt(own.sizes), strict=True):
+        text, below = {"va": "top", "fontsize": 7.0, "color": INK}, -width / 2 - 1
+        if inside:
+            letter = float(np.clip(0.46 * width, 3.5, 8.5 if width <= LARGE else 12.0))
+            dark = np.dot(to_rgb(face), (0.299, 0.587, 0.114)) < 0.6
+            text = {"va": "center_baseline", "fontsize": letter, "color": "white" if dark else INK}
+            below = -0.1 * letter
+        offset = {"xytext": (0, below), "textcoords": "offset points"}
+        axes.annotate(visible(name, 12), place, ha="center", zorder=4, **offset, **text)
 
 
 def _draw_heat_map(axes: Any, scene: Scene, matched: bool) -> Any:

@@ -16,7 +16,6 @@ from ddgk.plots.canvas import (
     FAINT,
     INK,
     add_legend,
-    add_scale,
     assign_colours,
     colour_dots,
     new_figure,
@@ -118,9 +117,10 @@ def clusters(
                 text.set_color(tuple(colour))  # darker, to be readable on white
             place = {"loc": "outside right upper", "handletextpad": 0.1, "borderaxespad": 1.0}
             add_legend(figure, colour_dots(colours), **place)
-        axes = [branches, strip, heat_map]
         how = {"location": "bottom", "shrink": 0.3, "anchor": (0.0, 1.0), "aspect": 20, "pad": 0.01}
-        add_scale(figure, image, axes, label="distance", **how)
+        scale = figure.colorbar(image, ax=[branches, strip, heat_map], label="distance", **how)
+        scale.outline.set_visible(False)
+        scale.ax.tick_params(labelsize=8, length=2)
         return save(figure, path)
 
 

@@ -25,16 +25,12 @@ def config(
         list[str] | None,
         typer.Argument(metavar="FIELD...", help="Fields to explain. Default: all."),
     ] = None,
-    preset: Annotated[
-        str | None, options.choice("preset", "Print the values of this preset as JSON.")
-    ] = None,
 ) -> None:
     """Explain the fields that --set of `ddgk embed` changes.
 
     \b
     ddgk config
     ddgk config learning_rate checkpoints
-    ddgk config --preset paper
     ddgk embed MUTAG -o mutag.csv --set learning_rate=0.2 --set checkpoints=0,1,2
     """  # noqa: D301
     from ddgk.config import PRESETS
@@ -44,11 +40,7 @@ def config(
         if name not in known:
             meant = options.meant(name, known)
             raise typer.BadParameter(f"there is no field {shown(name)!r}{meant}")
-    chosen = list(dict.fromkeys(names or known))
-    if preset is not None:
-        values = PRESETS[preset].as_json()
-        typer.echo(json.dumps({name: values[name] for name in chosen}, indent=1))
-        return
+    chosen = dict.fromkeys(names or known)
     width = min(get_terminal_size().columns, WIDEST)
     typer.echo("\n\n".join(_explained(name, known[name], PRESETS, width) for name in chosen))
 

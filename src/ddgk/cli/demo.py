@@ -46,7 +46,6 @@ def demo(
     from rich.console import Console
 
     from ddgk.compiling import prepare
-    from ddgk.embedding import progress
     from ddgk.tables import text_table
 
     out.mkdir(parents=True, exist_ok=True)
@@ -57,21 +56,14 @@ def demo(
         "Graphs of one kind should be near each other, whatever their size."
     )
     prepare("encoders", "attention", "alignment")
-    with progress("Embedding", 1, "collection", True, patience=2.0) as advance:
-        found = compare_kinds()
-        advance(1)
-    near = [
-        (
-            found.names[place],
-            ", ".join(f"{name} {apart:.3f}" for name, apart in found.nearest(place)),
-        )
-        for place in range(0, len(found.names), len(SIZES))
-    ]
+    found = compare_kinds()
+    near = []
+    for place in range(0, len(found.names), len(SIZES)):
+        listed = ", ".join(f"{name} {apart:.3f}" for name, apart in found.nearest(place))
+        near.append((found.names[place], listed))
     console.print(text_table(("graph", "nearest, with distance"), near))
-    members = [
-        " and ".join(f"{count} {kind}" for kind, count in own.classes.items())
-        for own in found.clusters
-    ]
+    counts = [own.classes.items() for own in found.clusters]
+    members = [" and ".join(f"{count} {kind}" for kind, count in own) for own in counts]
     console.print(f"clusters: {', '.join(members)}")
     console.print("[bold]2. Which node corresponds to which?[/]")
     console.print(
@@ -79,10 +71,15 @@ def demo(
         "the fewer ways there are to map one onto the other (nodes in ties could change places). "
         f"Then the karate club against a copy with {N_REWIRED} of 78 edges moved."
     )
-    with progress("Aligning", 4, "pairs", True, patience=2.0) as advance:
-        pairs = align_copies()
-        advance(len(pairs))
-    console.print(_alignment_table(pairs))
+    pairs = align_copies()
+    rows = []
+    for name, own in pairs.items():
+        kept = f"{own.n_kept_edges} of {own.target.n_edges}"
+        ties = sum(len(orbit.nodes) for orbit in own.orbits)
+        itself = sum(node == partner for node, partner in own.matching.items())
+        rows.append((name, kept, ties, f"{itself} of {own.target.n_nodes}"))
+    headings = ("pair", "edges kept", "nodes in ties", "matched with their own copy")
+    console.print(text_table(headings, rows, right=headings[1:]))
     try:
         for path in draw_figures(pairs, found, out):
             console.print(f"wrote {shown(str(path))}", markup=False, soft_wrap=True)
@@ -169,16 +166,3 @@ def draw_figures(pairs: dict[str, Alignment], found: Comparison, folder: Path) -
     plots.alignments([pairs[name] for name in titles], layout="own", titles=titles, path=rings)
     plots.alignment(pairs[last], title=last, path=karate)
     return [kinds, rings, karate]
-
-
-def _alignment_table(pairs: dict[str, Alignment]) -> Any:
-    from ddgk.tables import text_table
-
-    rows = []
-    for name, found in pairs.items():
-        itself = sum(node == partner for node, partner in found.matching.items())
-        kept = f"{found.n_kept_edges} of {found.target.n_edges}"
-        ties = sum(len(orbit.nodes) for orbit in found.orbits)
-        rows.append((name, kept, ties, f"{itself} of {found.target.n_nodes}"))
-    headings = ("pair", "edges kept", "nodes in ties", "matched with their own copy")
-    return text_table(headings, rows, right=headings[1:])

@@ -71,12 +71,3 @@ class Renderer {
     });
   }
 }
-
-function insidePolygon(x, y, polygon) {
-  let inside = false;
-  for (let i = 0, j = polygon.length - 1; i < polygon.length; j = i, i += 1) {
-    const [a, b] = polygon[i], [c, d] = polygon[j];
-    if ((b > y) !== (d > y) && x < ((c - a) * (y - b)) / (d - b) + a) inside = !inside;
-  }
-  return inside;
-}

@@ -132,15 +132,19 @@ function paint() {
   if (state.first >= 0) ring(state.first, at + 5, 2.5, "1");
   if (state.second >= 0) ring(state.second, at + 5, 2.5, "2");
   if (state.path && state.path.length > 1) {
-    pen.beginPath();
-    state.path.forEach(([x, y], k) => (k ? pen.lineTo(x, y) : pen.moveTo(x, y)));
-    pen.closePath();
+    trace(pen, state.path);
     pen.fillStyle = "rgba(0, 100, 164, 0.15)";
     pen.fill();
     pen.strokeStyle = ink;
     pen.lineWidth = 1.5 * ratio;
     pen.stroke();
   }
+}
+
+function trace(pen, path) {
+  pen.beginPath();
+  for (const place of path) pen.lineTo(...place);
+  pen.closePath();
 }
 
 const shown = (i) => state.bytes[4 * i + 3] > 0;
@@ -484,9 +488,10 @@ async function showPair(first, second) {
 // ---- many graphs
 
 function chooseInside(path) {
-  const found = [];
+  const found = [], pen = drawn.overlay.getContext("2d");
+  trace(pen, path);
   for (let i = 0; i < state.data.names.length; i += 1) {
-    if (shown(i) && insidePolygon(...onScreen(i), path)) found.push(i);
+    if (shown(i) && pen.isPointInPath(...onScreen(i), "evenodd")) found.push(i);
   }
   choose(found);
 }

@@ -63,11 +63,9 @@ class SimilarityExplanation:
 
     def by_node(self) -> tuple[Shares, Shares]:
         """Return the share of every node of both graphs; each sums to `shared`."""
-        first, second = (
-            dict(zip(graph.node_names, shares.tolist(), strict=True))
-            for graph, shares in self._sides()
-        )
-        return first, second
+        (one, mine), (other, theirs) = self._sides()
+        first = dict(zip(one.node_names, mine.tolist(), strict=True))
+        return first, dict(zip(other.node_names, theirs.tolist(), strict=True))
 
     def by_edge(self) -> tuple[EdgeShares, EdgeShares]:
         """Return the share of every edge of both graphs.
@@ -75,8 +73,8 @@ class SimilarityExplanation:
         The share of a node is divided equally among its edges; nodes without edges keep theirs, so
         the edges of a graph without isolated nodes sum to `shared`.
         """
-        first, second = (_by_edge(graph, shares) for graph, shares in self._sides())
-        return first, second
+        one, other = self._sides()
+        return _by_edge(*one), _by_edge(*other)
 
     def summary(self) -> str:
         """Return kernel, shared part and distances in words."""
@@ -133,14 +131,10 @@ def _without_directions(graph: Graph) -> Graph:
     if not graph.directed:
         return graph
     edges, first = np.unique(np.sort(graph.edges, axis=1), axis=0, return_index=True)
-    kept = {
-        name: None if values is None else [values[place] for place in first.tolist()]
-        for name, values in (
-            ("edge_labels", graph.edge_labels),
-            ("edge_weights", graph.edge_weights),
-            ("edge_attributes", graph.edge_attributes),
-        )
-    }
+    kept = {}
+    for name in ("edge_labels", "edge_weights", "edge_attributes"):
+        values = getattr(graph, name)
+        kept[name] = None if values is None else [values[place] for place in first.tolist()]
     return graph.replace(edges=edges, directed=False, **kept)
 
 

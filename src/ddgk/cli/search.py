@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -13,6 +13,8 @@ from ddgk.cli.compare import fitted_model
 from ddgk.cli.inputs import ONE_GRAPH, InputOptions, takes_graphs
 from ddgk.cli.options import check_output, option
 from ddgk.errors import shown
+
+RERANK = "Align with this many of the nearest, and sort by what is shared."
 
 search = typer.Typer(
     cls=Commands,
@@ -58,19 +60,9 @@ def query(
     index: Annotated[
         Path, typer.Argument(metavar="INDEX", help="As `ddgk search build` wrote it.")
     ],
-    graph: Annotated[
-        str,
-        typer.Argument(metavar="GRAPH", help=f"The query: {ONE_GRAPH}"),
-    ],
+    graph: Annotated[str, typer.Argument(metavar="GRAPH", help=f"The query: {ONE_GRAPH}")],
     k: Annotated[int, option("N", "How many graphs to return.", "-k", min=1)] = 10,
-    within: Annotated[
-        float | None,
-        option("DISTANCE", "Return all graphs at most this far away in place of k.", min=0),
-    ] = None,
-    rerank: Annotated[
-        int,
-        option("N", "Align with this many of the nearest, and sort by what is shared.", min=0),
-    ] = 0,
+    rerank: Annotated[int, option("N", RERANK, min=0)] = 0,
     out: Annotated[
         Path | None, option("FILE", "Write the hits to a .csv file too.", "-o", "--out")
     ] = None,
@@ -92,17 +84,14 @@ def query(
 
     wanted = given.read_one(graph, quiet=quiet)
     opened = GraphIndex.load(index)
-    hits = (
-        opened.query(wanted, k, rerank=rerank) if within is None else opened.within(wanted, within)
-    )
+    hits = opened.query(wanted, k, rerank=rerank)
     if out is not None:
         from ddgk.store.files import write_atomically
 
-        rows = [
-            (rank, hit.id, hit.name, hit.distance, hit.shared) for rank, hit in enumerate(hits, 1)
-        ]
-        heading = ("rank", "id", "name", "distance", "shared_part")
-        write_atomically(out, csv_bytes([heading, *rows]))
+        rows: list[Any] = [("rank", "id", "name", "distance", "shared_part")]
+        for rank, hit in enumerate(hits, 1):
+            rows.append((rank, hit.id, hit.name, hit.distance, hit.shared))
+        write_atomically(out, csv_bytes(rows))
     if quiet:
         return
     headings = ("rank", "graph", "distance", *(["why"] if rerank else []))

@@ -17,7 +17,6 @@ from ddgk.plain import visible
 from ddgk.similarity import match_graphs, match_lines
 from ddgk.traits import measure
 
-MAX_DRAWN = 5_000  # graphs whose drawings a static page holds
 MAX_ALIGNED = 3_000  # pairs of graphs whose alignment a static page holds
 MAX_ALIGNED_NODES = 200
 MAX_CATEGORIES = 200
@@ -65,10 +64,6 @@ class Atlas:
             "neighbors": found.neighbors.tolist(),
             "distances": [[_short(value) for value in row] for row in found.neighbor_distances],
         }
-
-    def drawings(self) -> list[dict[str, Any]]:
-        """Return drawings of the first graphs, as many as a static page holds."""
-        return [drawing_values(graph) for graph in self.graphs[:MAX_DRAWN]]
 
     def matches(self, n_aligned: int, *, n_jobs: int = 1) -> dict[str, dict[str, Any]]:
         """Align every graph with its nearest ones; keys are "i-j" with i < j."""

@@ -13,9 +13,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ddgk.explorer.atlas import MAX_DRAWN, Atlas
+from ddgk.explorer.atlas import Atlas, drawing_values
 from ddgk.plain import visible
 
+MAX_DRAWN = 5_000  # graphs whose drawings a page without a server holds
 SCRIPTS = ("map.js", "drawing.js", "page.js")
 
 
@@ -31,9 +32,8 @@ def render_page(atlas: Atlas, *, n_aligned: int = 3, n_jobs: int = 1) -> str:
         Threads that align.
     """
     values = atlas.map_values()
-    values["graphs"] = atlas.drawings()
+    values["graphs"] = [drawing_values(graph) for graph in atlas.graphs[:MAX_DRAWN]]
     values["matches"] = atlas.matches(n_aligned, n_jobs=n_jobs)
-    values["limit"] = MAX_DRAWN
     return assemble(values, served=False)[0]
 
 

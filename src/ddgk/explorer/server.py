@@ -15,8 +15,7 @@ import numpy as np
 
 from ddgk.errors import DDGKError, MissingExtraError, ParameterError
 from ddgk.explorer.atlas import Atlas, drawing_values
-from ddgk.explorer.openapi import description, documentation
-from ddgk.explorer.page import assemble
+from ddgk.explorer.page import assemble, asset
 from ddgk.explorer.workers import Workers
 from ddgk.plain import graph_to_plain, visible
 from ddgk.vectors import nearest_rows
@@ -69,8 +68,8 @@ def make_app(
     health = {"status": "ok", "n_graphs": len(atlas.graphs)}
     routes = [
         Route("/", HTMLResponse(page), methods=["GET"]),
-        Route("/docs", HTMLResponse(documentation()), methods=["GET"]),
-        Route("/openapi.json", JSONResponse(description()), methods=["GET"]),
+        Route("/docs", HTMLResponse(asset("api.html")), methods=["GET"]),
+        Route("/openapi.json", JSONResponse(json.loads(asset("openapi.json"))), methods=["GET"]),
         Route("/health", JSONResponse(health), methods=["GET"]),
         Route("/api/graph/{position:int}", service.graph),
         Route("/api/embed", service.embed, methods=["POST"]),

@@ -3,7 +3,11 @@
 from importlib.util import find_spec
 
 NEEDS = {
-    "torch": ["src/ddgk/engine/torch.py", "src/ddgk/engine/equations.py"],
+    "torch": [
+        "src/ddgk/engine/torch.py",
+        "src/ddgk/engine/equations.py",
+        "src/ddgk/engine/local_torch.py",
+    ],
     "torch_geometric": ["src/ddgk/graphs/pyg.py"],
     "igraph": ["src/ddgk/graphs/igraph.py"],
     "matplotlib": ["src/ddgk/plots"],

@@ -18,7 +18,8 @@ from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.cli.options import LONG, MODEL, RUNNING, TABLES, check_output, choice, option
 from ddgk.errors import shown
 
-# Options that shape a new model, as they are written.
+# Options about a run, and options that shape a new model, as they are written.
+OF_RUNS = {"add": "--add", "if_busy": "--if-busy", "cluster": "--cluster"}
 SHAPING = {"sources": "--sources", "features": "--features", "preset": "--preset",
            "settings": "--set", "seed": "--seed", "save_model": "--save-model"}  # fmt: skip
 
@@ -85,12 +86,8 @@ def embed(
     ddgk embed NCI1 -o nci1.npz --run nci1-run
     ddgk embed MUTAG -o paper.csv --preset paper --set learning_rate=0.05
     """  # noqa: D301
-    only_with_run = {"--add": add, "--if-busy": if_busy != "wait", "--cluster": bool(cluster)}
-    wrong = [name for name, wanted in only_with_run.items() if wanted]
-    if run is None and out is None:
-        raise typer.BadParameter("give a file with -o, or a folder with --run", ctx=ctx)
-    if run is None and wrong:
-        raise typer.BadParameter(f"{wrong[0]} is about a run: name its folder with --run", ctx=ctx)
+    saved = run if add and model is None else model
+    _check_options(ctx, is_run=run is not None, is_saved=saved is not None)
     if out is not None:
         # A run's table may be written again if it is the same, which is seen at the end.
         check_output(out, TABLES, force=force or run is not None)
@@ -108,19 +105,12 @@ def embed(
     }
     if unseen_labels is not None:
         execution["unseen_labels"] = unseen_labels
-    saved = run if add and model is None else model
     if saved is None:
         config = options.configured(preset, options.settings(settings))
         if config.torch_reason and engine == "auto" and not quiet:
             typer.echo(f"note: {config.torch_reason}, which is slower", err=True)
         estimator = DDGK(sources, n_features=features or None, config=config, random_state=seed)
     else:
-        wrong = [word for name, word in SHAPING.items() if _is_given(ctx, name)]
-        if wrong:
-            raise typer.BadParameter(
-                f"{', '.join(wrong)} would fit a new model, and this embeds with a saved one",
-                ctx=ctx,
-            )
         estimator = DDGK.load(saved)
     estimator.set_params(**execution)
 
@@ -152,10 +142,23 @@ def embed(
         )
 
 
-def _is_given(ctx: typer.Context, name: str) -> bool:
-    """Say whether an option stands on the command line."""
-    source = ctx.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
+def _check_options(ctx: typer.Context, *, is_run: bool, is_saved: bool) -> None:
+    """Refuse options that do not go together."""
+
+    def given(names: dict[str, str]) -> list[str]:
+        sources = {name: ctx.get_parameter_source(name) for name in names}
+        return [names[name] for name, own in sources.items() if own and own.name == "COMMANDLINE"]
+
+    problem = None
+    if not is_run and ctx.params["out"] is None:
+        problem = "give a file with -o, or a folder with --run"
+    elif not is_run and given(OF_RUNS):
+        problem = f"{given(OF_RUNS)[0]} is about a run: name its folder with --run"
+    elif is_saved and given(SHAPING):
+        shaping = ", ".join(given(SHAPING))
+        problem = f"{shaping} would fit a new model, and this embeds with a saved one"
+    if problem is not None:
+        raise typer.BadParameter(problem, ctx=ctx)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from ddgk.plots.canvas import (
     style,
     tick_names,
 )
-from ddgk.plots.scene import DrawnGraph, Scene, lay_out_pair, show
+from ddgk.plots.scene import DrawnGraph, Scene, lay_out_pair, set_scene
 
 LAYOUTS = ("matched", "own")
 
@@ -123,7 +123,7 @@ def alignments(
     if titles is not None and len(titles) != len(several):
         raise ParameterError(f"{len(several)} alignments need as many titles, not {len(titles)}")
     with style(path):
-        scenes = [show(found) for found in several]
+        scenes = [set_scene(found) for found in several]
         names = [scene.title for scene in scenes] if titles is None else titles
         return save(_draw(scenes, names, matched=layout == "matched"), path)
 

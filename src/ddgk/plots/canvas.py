@@ -61,7 +61,7 @@ def style(path: str | PathLike[str] | None = None) -> Any:
 def new_figure(width: float, height: float, *, constrained: bool = False) -> Any:
     """Return an empty figure of a size in inches, without a window.
 
-    constrained: whether matplotlib finds room for texts, legends and scales around the axes.
+    constrained: whether matplotlib finds space for texts, legends and scales around the axes.
     """
     from matplotlib.figure import Figure
     from matplotlib.layout_engine import ConstrainedLayoutEngine

@@ -84,7 +84,7 @@ class Scene:
         return np.concatenate([pairs, others]), np.concatenate([sure, strength]), matches
 
 
-def show(found: Alignment | GroupAlignment) -> Scene:
+def set_scene(found: Alignment | GroupAlignment) -> Scene:
     """Choose between a disc for every node and a disc for every group, and describe them."""
     if isinstance(found, GroupAlignment):
         return _show_groups(found)

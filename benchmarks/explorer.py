@@ -80,7 +80,6 @@ def measure_frames(points: int) -> dict[str, Any]:
     from playwright.sync_api import sync_playwright
 
     from ddgk.explorer.atlas import Atlas
-    from ddgk.explorer.coordinates import Projection
     from ddgk.explorer.page import assemble
 
     draw = np.random.default_rng(0)
@@ -88,7 +87,7 @@ def measure_frames(points: int) -> dict[str, Any]:
     places = np.clip(
         draw.normal(size=(40, 2))[draw.integers(40, size=points)] * 0.13
         + draw.normal(size=(points, 2)) * 0.02 + 0.5, 0, 1)  # fmt: skip
-    small = Atlas("frames", base, Projection("PCA", base.embedding[:, :2]), [])
+    small = Atlas("frames", base, "PCA", base.embedding[:, :2].astype(np.float64), [])
     values = small.map_values()
     values |= {
         "x": np.rint(places[:, 0] * 65535).astype(int).tolist(),

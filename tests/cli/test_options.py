@@ -16,7 +16,7 @@ from ddgk.embedding.checks import IF_BUSY
 from ddgk.engine import ENGINES
 from ddgk.errors import MissingExtraError
 from ddgk.estimator import DDGK
-from ddgk.explorer.coordinates import METHODS
+from ddgk.explorer.atlas import METHODS
 from ddgk.graphs import policies
 
 

@@ -31,7 +31,7 @@ def test_similar_by_graph_and_by_position(client):
 
 def test_embed_places_a_graph(client, atlas):
     found = client.post("/api/embed", json={"graph": RING}).json()
-    assert found["place"] == pytest.approx(atlas.projection.places[1].tolist())
+    assert found["place"] == pytest.approx(atlas.places[1].tolist())
     assert found["drawing"]["n"] == 6
     assert len(found["embedding"]) == 12
 

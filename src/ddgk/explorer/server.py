@@ -202,7 +202,7 @@ class _Service:
         body = await _body(request, ("graph", "k"))
         found = await self.workers.run("embed", [_plain(body.get("graph"))])
         neighbors = await self._near(found["row"], body.get("k", 10))
-        place = self.atlas.projection.place(neighbors)
+        place = self.atlas.place(neighbors)
         told = {"place": place, "drawing": found["drawing"], "neighbors": neighbors}
         return JSONResponse({"embedding": found["row"], **told})
 

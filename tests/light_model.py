@@ -13,7 +13,7 @@ WIDTH = 12
 
 
 class DegreeCounts:
-    """Embeds a graph as the number of nodes of every degree; satisfies `ddgk.search.Model`."""
+    """Embeds a graph as the number of nodes of every degree."""
 
     def transform(self, graphs):
         """Return (n_graphs, WIDTH)."""

@@ -118,6 +118,17 @@ def test_many_graphs_have_no_matrix_and_the_same_clusters(monkeypatch, tmp_path)
     assert "clusters.svg" in names
 
 
+def test_many_equal_graphs_are_one_cluster(monkeypatch, tmp_path):
+    monkeypatch.setattr(module, "MAX_MATRIX", 100)
+    monkeypatch.setattr(module, "N_SAMPLED", 100)
+    monkeypatch.setattr(module, "N_PROTOTYPES", 40)
+    graphs, rows = [Graph(2, [(0, 1)])] * 400, np.ones((400, 3))
+    for asked in ("auto", 3):
+        found = compare(graphs, embedding=rows, n_clusters=asked)
+        assert found.n_clusters == 1
+        assert found.to_files(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("how", "message"),
     [

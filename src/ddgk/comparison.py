@@ -220,10 +220,15 @@ def compare(
     """
     collection = [as_graph(graph) for graph in graphs]
     n = len(collection)
-    _check(n, n_neighbors, n_clusters)
-    called = graph_names(collection, names)
+    if n < 2:
+        raise ParameterError(f"comparing needs at least 2 graphs, not {n}")
+    if n_neighbors < 1:
+        raise ParameterError(f"n_neighbors must be at least 1, not {n_neighbors!r}")
+    if n_clusters != "auto" and not (isinstance(n_clusters, int) and 1 <= n_clusters <= n):
+        raise ParameterError(f"n_clusters must be 'auto' or between 1 and {n}, not {n_clusters!r}")
     if classes is not None and len(classes) != n:
         raise ParameterError(f"{n} graphs need as many classes, not {len(classes)}")
+    called = graph_names(collection, names)
     if embedding is None:
         if model is None:
             from ddgk.estimator import DDGK
@@ -258,15 +263,6 @@ def compare(
     )
 
 
-def _check(n: int, n_neighbors: int, n_clusters: int | str) -> None:
-    if n < 2:
-        raise ParameterError(f"comparing needs at least 2 graphs, not {n}")
-    if n_neighbors < 1:
-        raise ParameterError(f"n_neighbors must be at least 1, not {n_neighbors!r}")
-    if n_clusters != "auto" and not (isinstance(n_clusters, int) and 1 <= n_clusters <= n):
-        raise ParameterError(f"n_clusters must be 'auto' or between 1 and {n}, not {n_clusters!r}")
-
-
 def _matrix(rows: NDArray[np.floating[Any]]) -> Array:
     from scipy.spatial.distance import pdist, squareform
 
@@ -287,21 +283,21 @@ def _cluster(
     n = len(rows)
     mean, axes = principal_axes(rows, N_COMPONENTS)
     points = ((rows - mean) @ axes).astype(np.float64)
-    if distances is not None:
-        leaves, leaf_distances, leaf_points, sampled = np.arange(n), distances, points, np.arange(n)
-    else:
+    leaves = sampled = np.arange(n)
+    leaf_distances, leaf_points = distances, points
+    if leaf_distances is None:
         leaves, leaf_points = _prototypes(points, random_state)
         order, sizes = np.argsort(leaves, kind="stable"), np.bincount(leaves)
         sums = np.add.reduceat(rows[order], np.cumsum(sizes) - sizes, axis=0)
         leaf_distances = _matrix(sums / sizes[:, None])
         sampled = np.sort(np.random.default_rng(random_state).choice(n, N_SAMPLED, replace=False))
-    tree = linkage(pdist(leaf_points), "ward")
+    tree = linkage(pdist(leaf_points), "ward") if len(leaf_points) > 1 else np.empty((0, 4))
     if n_clusters == "auto":
         scores = _silhouettes(tree, leaves, sampled, _matrix(points[sampled]))
         best = max(scores, key=lambda k: (scores[k], -k), default=1)
         chosen = best if scores.get(best, 0.0) > LEAST_SILHOUETTE else 1
     else:
-        scores, chosen = {}, int(n_clusters)
+        scores, chosen = {}, min(int(n_clusters), len(leaf_points))
     return {
         "tree": tree,
         "leaves": leaves,
@@ -345,9 +341,7 @@ def _cut(tree: Array, leaves: Integers, k: int) -> Integers:
     _, first, codes, counts = np.unique(
         raw, return_index=True, return_inverse=True, return_counts=True
     )
-    order = np.lexsort((first, -counts))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
+    rank = np.argsort(np.lexsort((first, -counts)))
     found: Integers = rank[codes]
     return found
 
@@ -368,16 +362,9 @@ def _describe_clusters(
         inside = labels == label
         members = np.flatnonzero(inside)
         own = rows[members].astype(np.float64)
-        medoid = members[int(((own - own.mean(axis=0)) ** 2).sum(axis=1).argmin())]
+        medoid = int(members[((own - own.mean(axis=0)) ** 2).sum(axis=1).argmin()])
+        traits = set_apart(names, values, inside)
+        apart = set_apart(terms, divergences, inside[sampled])
         counts = Counter(classes[place] for place in members.tolist()) if classes else {}
-        found.append(
-            Cluster(
-                label,
-                members,
-                int(medoid),
-                set_apart(names, values, inside),
-                set_apart(terms, divergences, inside[sampled]),
-                dict(counts),
-            )
-        )
+        found.append(Cluster(label, members, medoid, traits, apart, dict(counts)))
     return tuple(found)

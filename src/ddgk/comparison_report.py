@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from ddgk.traits import MISMATCH
 if TYPE_CHECKING:
     from ddgk.comparison import Cluster, Comparison
 
-Rows = list[tuple[Any, ...]]
+Rows = Iterator[tuple[Any, ...]]
 
 MAX_LISTED = 10
 MAX_CSV = 2_000  # graphs whose whole matrix is written as text too
@@ -41,15 +41,6 @@ def report(found: Comparison) -> Any:
     ]
     parts.append(Text(f"outliers, with mean distance to neighbours: {_joined(listed)}"))
     return Group(*parts)
-
-
-def plain_report(found: Comparison) -> str:
-    """Return the report as text without colours."""
-    from rich.console import Console
-
-    text = io.StringIO()
-    Console(file=text, width=100, color_system=None, highlight=False).print(report(found))
-    return text.getvalue()
 
 
 def _joined(texts: list[str]) -> str:
@@ -82,15 +73,9 @@ def _choice(found: Comparison) -> str:
     said = f"{chosen} cluster{'s' if chosen != 1 else ''}"
     if not scores:
         return f"{said}, as asked" if chosen > 1 else said
-    tried, best = sorted(scores), max(scores, key=lambda k: (scores[k], -k))
-    highest = max(scores[best], 1e-9)
+    tried, highest = sorted(scores), max(1e-9, *scores.values())
     bars = "".join(BARS[int(7 * max(0.0, scores[k]) / highest)] for k in tried)
-    span = f"mean silhouette {highest:.2f}"
-    if len(tried) > 1:
-        span = (
-            f"mean silhouette of {tried[0]} to {tried[-1]} clusters {bars}, "
-            f"highest {highest:.2f} at {best}"
-        )
+    span = f"mean silhouette of {tried[0]} to {tried[-1]} clusters {bars}, highest {highest:.2f}"
     if chosen == 1:
         return f"{said}: no cut separates the graphs ({span})"
     most = ", the most that were tried; --clusters sets another number"
@@ -131,25 +116,32 @@ def _neighbor_table(found: Comparison) -> Any:
 
 def _closest(found: Comparison) -> list[int]:
     """Return graphs whose nearest one is closest, each pair once."""
-    pairs: dict[tuple[int, int], int] = {}
-    for place in np.argsort(found.neighbor_distances[:, 0], kind="stable").tolist():
-        other = int(found.neighbors[place, 0])
-        pairs.setdefault((min(place, other), max(place, other)), place)
-        if len(pairs) == MAX_LISTED:
-            break
-    return list(pairs.values())
+    # Of the first ones at least every second is another pair.
+    order = np.argsort(found.neighbor_distances[:, 0], kind="stable")[: 2 * MAX_LISTED]
+    pairs = np.sort(np.stack([order, found.neighbors[order, 0]]), axis=0)
+    first = np.sort(np.unique(pairs, axis=1, return_index=True)[1])
+    return list(order[first[:MAX_LISTED]].tolist())
 
 
 def write_files(found: Comparison, folder: Path) -> list[Path]:
     """Write tables, the report and figures; return the files."""
+    from rich.console import Console
+
     from ddgk.store.files import write_atomically
 
     folder.mkdir(parents=True, exist_ok=True)
+    text = io.StringIO()
+    Console(file=text, width=100, color_system=None, highlight=False).print(report(found))
     contents = {
-        "neighbors.csv": _csv(_neighbor_rows(found)),
-        "clusters.csv": _csv(_cluster_rows(found)),
-        "traits.csv": _csv(_trait_rows(found)),
-        "report.txt": plain_report(found).encode(),
+        "neighbors.csv": _csv("graph,rank,neighbor,distance", _neighbor_rows(found)),
+        "clusters.csv": _csv(
+            "position,graph,cluster,medoid,outlier_score,outlier", _cluster_rows(found)
+        ),
+        "traits.csv": _csv(
+            "cluster,statistic,mean_inside,mean_outside,standardised_difference",
+            ((own.label, *t) for own in found.clusters for t in (*own.traits, *own.divergences)),
+        ),
+        "report.txt": text.getvalue().encode(),
         "summary.json": (json.dumps(_summary(found), indent=1) + "\n").encode(),
     }
     for name, content in contents.items():
@@ -174,10 +166,11 @@ def _write_distances(found: Comparison, folder: Path) -> list[Path]:
     return [folder / f"distances{suffix}" for suffix in tables]
 
 
-def _csv(rows: Iterable[Sequence[Any]]) -> bytes:
+def _csv(heading: str, rows: Iterable[Sequence[Any]]) -> bytes:
     """Return rows as CSV; hidden characters of names are written as escapes."""
     return csv_bytes(
-        (visible(v, MAX_NAME) if isinstance(v, str) else v for v in row) for row in rows
+        (visible(v, MAX_NAME) if isinstance(v, str) else v for v in row)
+        for row in (heading.split(","), *rows)
     )
 
 
@@ -204,36 +197,16 @@ def _draw(found: Comparison, path: Path) -> list[Path]:
 
 
 def _neighbor_rows(found: Comparison) -> Rows:
-    heading = ("graph", "rank", "neighbor", "distance")
-    return [
-        heading,
-        *(
-            (name, rank, other, apart)
-            for place, name in enumerate(found.names)
-            for rank, (other, apart) in enumerate(found.nearest(place), 1)
-        ),
-    ]
+    for place, name in enumerate(found.names):
+        for rank, (other, apart) in enumerate(found.nearest(place), 1):
+            yield name, rank, other, apart
 
 
 def _cluster_rows(found: Comparison) -> Rows:
     medoids, outliers = {own.medoid for own in found.clusters}, set(found.outliers.tolist())
-    heading = ("position", "graph", "cluster", "medoid", "outlier_score", "outlier")
-    return [
-        heading,
-        *(
-            (place, name, int(found.labels[place]), int(place in medoids),
-             float(found.outlier_scores[place]), int(place in outliers))
-            for place, name in enumerate(found.names)
-        ),
-    ]  # fmt: skip
-
-
-def _trait_rows(found: Comparison) -> Rows:
-    heading = ("cluster", "statistic", "mean_inside", "mean_outside", "standardised_difference")
-    return [
-        heading,
-        *((own.label, *t) for own in found.clusters for t in (*own.traits, *own.divergences)),
-    ]
+    columns = zip(found.names, found.labels.tolist(), found.outlier_scores.tolist(), strict=True)
+    for place, (name, label, score) in enumerate(columns):
+        yield place, name, label, int(place in medoids), score, int(place in outliers)
 
 
 def _summary(found: Comparison) -> dict[str, Any]:

@@ -7,8 +7,9 @@ import os
 import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
     from ddgk.alignment import Alignment
 
 KIND = "search index"
-
-
-class SearchModel(Protocol):
-    """What embeds graphs: a fitted `ddgk.DDGK`, or anything with these two methods."""
-
-    def transform(self, graphs: Any) -> NDArray[Any]:
-        """Return an array of shape (n_graphs, n_columns)."""
-        ...
-
-    def save(self, path: Any) -> None:
-        """Write the model to a file."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -77,6 +66,14 @@ class GraphIndex:
 
     Make one by `build` or `load`.
 
+    Attributes
+    ----------
+    model : DDGK, or anything with its methods `transform` and `save`
+    ids : array of int, of shape (n_graphs,)
+        Numbers of all graphs, ascending.
+    names : list of str
+    embedding : array of shape (n_graphs, n_columns)
+
     Examples
     --------
     >>> import ddgk, networkx
@@ -88,23 +85,22 @@ class GraphIndex:
     ['6']
     """
 
-    def __init__(self, model: SearchModel, n_columns: int) -> None:
+    def __init__(self, model: Any, n_columns: int) -> None:
         self.model = model
-        self._all: NDArray[np.float32] = np.empty((0, n_columns), dtype=np.float32)
-        self._ids = np.empty(0, dtype=np.int64)
-        self._alive = np.empty(0, dtype=bool)
-        self._names: list[str] = []
-        self._graphs: list[Any] | None = []
+        self.ids = np.empty(0, dtype=np.int64)
+        self.names: list[str] = []
+        self.embedding: NDArray[np.float32] = np.empty((0, n_columns), dtype=np.float32)
+        # Graphs, or their text in the file at `_path`.
+        self._graphs: list[Graph | memoryview] | None = []
+        self._path = ""
         self._ann: nearby.VectorIndex | None = None
         self._ann_content: Any = None  # bytes of a saved index that was not changed since
         self._next = 0
-        # Of an index that was read from a file: its name, and the text of its graphs.
-        self._path, self._text = "", memoryview(b"")
 
     @classmethod
     def build(
         cls,
-        model: SearchModel,
+        model: Any,
         graphs: Iterable[Any],
         *,
         names: Sequence[str] | None = None,
@@ -137,26 +133,11 @@ class GraphIndex:
 
     def __len__(self) -> int:
         """Return the number of graphs."""
-        return int(self._alive.sum())
+        return len(self.ids)
 
     def __repr__(self) -> str:
         way = "exact" if self._is_exact() else "approximate"
-        return f"GraphIndex({len(self):,} graphs, {self._all.shape[1]} columns, {way})"
-
-    @property
-    def names(self) -> list[str]:
-        """Names of all graphs, in the order they were added."""
-        return [name for name, alive in zip(self._names, self._alive, strict=True) if alive]
-
-    @property
-    def ids(self) -> NDArray[np.int64]:
-        """Numbers of all graphs, ascending."""
-        return self._ids[self._alive]
-
-    @property
-    def embedding(self) -> NDArray[np.float32]:
-        """Embedding of all graphs, (n_graphs, n_columns)."""
-        return self._all if self._alive.all() else self._all[self._alive]
+        return f"GraphIndex({len(self):,} graphs, {self.embedding.shape[1]} columns, {way})"
 
     def graph(self, number: int) -> Graph:
         """Return the graph with this id."""
@@ -167,7 +148,7 @@ class GraphIndex:
         if isinstance(stored, Graph):
             return stored
         try:
-            return graph_from_plain(json.loads(self._graph_content(row)))
+            return graph_from_plain(json.loads(bytes(stored)))
         except (DDGKError, ValueError, RecursionError, LookupError) as error:
             raise IndexFileError(
                 f"graph {row} of {shown(repr(self._path))} cannot be read; build the index again"
@@ -185,18 +166,18 @@ class GraphIndex:
         collection = [as_graph(graph) for graph in graphs]
         rows = self.model.transform(collection) if embedding is None else np.asarray(embedding)
         rows = np.ascontiguousarray(rows, dtype=np.float32)
-        if rows.shape != (len(collection), self._all.shape[1]) or not np.isfinite(rows).all():
+        width = self.embedding.shape[1]
+        if rows.shape != (len(collection), width) or not np.isfinite(rows).all():
             raise ParameterError(
-                f"{len(collection)} graphs need finite embeddings of {self._all.shape[1]} columns, "
+                f"{len(collection)} graphs need finite embeddings of {width} columns, "
                 f"not an array of shape {rows.shape}"
             )
         ids = np.arange(self._next, self._next + len(rows))
         called = graph_names(collection, names, self._next)
-        self._writable_index()
-        self._all = np.concatenate([self._all, rows]) if len(self._all) else rows
-        self._ids = np.concatenate([self._ids, ids])
-        self._alive = np.concatenate([self._alive, np.ones(len(rows), dtype=bool)])
-        self._names += called
+        self._make_writable()
+        self.embedding = np.concatenate([self.embedding, rows]) if len(self) else rows
+        self.ids = np.concatenate([self.ids, ids])
+        self.names = self.names + called
         if self._graphs is not None:
             self._graphs += collection
         self._next += len(rows)
@@ -207,13 +188,17 @@ class GraphIndex:
         return ids
 
     def remove(self, ids: Iterable[int]) -> None:
-        """Remove graphs by their ids; names of files and other graphs' ids stay as they are."""
-        rows = [self._row(int(number)) for number in ids]
-        self._writable_index()
-        for row in rows:
-            if self._alive[row] and self._ann is not None:
-                self._ann.remove(int(self._ids[row]))
-            self._alive[row] = False
+        """Remove graphs by their ids; the ids of other graphs stay as they are."""
+        kept = np.ones(len(self), dtype=bool)
+        kept[[self._row(int(number)) for number in ids]] = False
+        self._make_writable()
+        if self._ann is not None:
+            for number in self.ids[~kept].tolist():
+                self._ann.remove(number)
+        self.ids, self.embedding = self.ids[kept], self.embedding[kept]
+        self.names = list(compress(self.names, kept))
+        if self._graphs is not None:
+            self._graphs = list(compress(self._graphs, kept))
 
     def query(self, graph: Any, k: int = 10, *, rerank: int = 0) -> list[Hit]:
         """Return the k most similar graphs, nearest first.
@@ -240,13 +225,11 @@ class GraphIndex:
         if not len(self):
             return []
         if self._ann is None:
-            rows = np.flatnonzero(self._alive)
-            near, distances = nearby.nearest_rows(self.embedding, query, k)
-            return self._hits(rows[near], distances)
+            return self._hits(*nearby.nearest_rows(self.embedding, query, k))
         keys = self._ann.search(query[None], max(4 * k, nearby.CANDIDATES))[0]
-        rows = np.minimum(np.searchsorted(self._ids, keys), len(self._ids) - 1)
-        rows = np.unique(rows[(self._ids[rows] == keys) & self._alive[rows]])
-        near, distances = nearby.nearest_rows(self._all[rows], query, k)
+        rows = np.minimum(np.searchsorted(self.ids, keys), len(self) - 1)
+        rows = np.unique(rows[self.ids[rows] == keys])
+        near, distances = nearby.nearest_rows(self.embedding[rows], query, k)
         return self._hits(rows[near], distances)
 
     def within(self, graph: Any, distance: float) -> list[Hit]:
@@ -263,23 +246,21 @@ class GraphIndex:
         """
         if not distance >= 0:
             raise ParameterError(f"distance must be at least 0, not {distance!r}")
-        query = self._embed(as_graph(graph))
-        apart = nearby.exact_distances(self._all, query)
-        rows = np.flatnonzero(self._alive & (apart <= distance))
+        apart = nearby.exact_distances(self.embedding, self._embed(as_graph(graph)))
+        rows = np.flatnonzero(apart <= distance)
         rows = rows[np.argsort(apart[rows], kind="stable")]
         return self._hits(rows, apart[rows])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the index with its model to one file, whole or not at all."""
-        rows = np.flatnonzero(self._alive)
         arrays: Arrays = {
-            "ids": self._ids[rows],
-            "names": text_as_array([self._names[row] for row in rows]),
+            "ids": self.ids,
+            "names": text_as_array(self.names),
             "vectors": self.embedding,
             "model": np.frombuffer(_model_bytes(self.model), dtype=np.uint8),
         }
         if self._graphs is not None:
-            contents = [self._graph_content(row) for row in rows.tolist()]
+            contents = [_content(stored) for stored in self._graphs]
             arrays["graph_ends"] = np.cumsum([len(content) for content in contents], dtype=np.int64)
             arrays["graphs"] = np.frombuffer(b"".join(contents), dtype=np.uint8)
         if self._ann is not None:
@@ -290,7 +271,7 @@ class GraphIndex:
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike[str], *, model: SearchModel | None = None, verify: bool = True
+        cls, path: str | os.PathLike[str], *, model: Any = None, verify: bool = True
     ) -> GraphIndex:
         """Open a saved index; vectors and graphs stay on the disk until they are needed.
 
@@ -318,7 +299,7 @@ class GraphIndex:
         return index
 
     @classmethod
-    def _of_parts(cls, arrays: Arrays, next_id: int, model: SearchModel | None) -> GraphIndex:
+    def _of_parts(cls, arrays: Arrays, next_id: int, model: Any) -> GraphIndex:
         """Put together what a file holds; raise if its parts do not fit."""
         ids, vectors = arrays["ids"], arrays["vectors"]
         n, width = vectors.shape
@@ -328,12 +309,9 @@ class GraphIndex:
         if type(next_id) is not int or not ascending or (n and ids[-1] >= next_id):
             raise ValueError("its ids repeat")
         index = cls(_model_from(arrays["model"]) if model is None else model, width)
-        index._next, index._all, index._ids = next_id, vectors, ids
-        index._alive = np.ones(n, dtype=bool)
-        index._names = [str(name) for name in texts_from_array(arrays["names"], n)]
-        index._graphs = None
-        if "graphs" in arrays:
-            index._graphs, index._text = _graph_places(arrays, n), arrays["graphs"].data
+        index._next, index.embedding, index.ids = next_id, vectors, ids
+        index.names = [str(name) for name in texts_from_array(arrays["names"], n)]
+        index._graphs = _graph_texts(arrays, n) if "graphs" in arrays else None
         if "ann" in arrays:
             mean, axes = arrays["mean"], arrays["axes"]
             if mean.shape != (1, width) or len(axes) != width or not np.isfinite(axes).all():
@@ -344,7 +322,7 @@ class GraphIndex:
             index._ann_content = arrays["ann"].data
         return index
 
-    def _writable_index(self) -> None:
+    def _make_writable(self) -> None:
         """Take a copy of an index that is mapped from a file, before it is changed."""
         if self._ann_content is not None and self._ann is not None:
             content, mean, axes = bytes(self._ann_content), self._ann.mean, self._ann.axes
@@ -359,24 +337,23 @@ class GraphIndex:
 
     def _checked_vector(self, vector: NDArray[Any]) -> NDArray[np.float32]:
         query = np.asarray(vector, dtype=np.float32)
-        if query.shape != (self._all.shape[1],) or not np.isfinite(query).all():
-            raise ParameterError(
-                f"an embedding must be {self._all.shape[1]} finite numbers, not {query.shape}"
-            )
+        width = self.embedding.shape[1]
+        if query.shape != (width,) or not np.isfinite(query).all():
+            raise ParameterError(f"an embedding must be {width} finite numbers, not {query.shape}")
         return query
 
     def _row(self, number: int) -> int:
-        row = int(np.searchsorted(self._ids, number))
-        if row == len(self._ids) or self._ids[row] != number or not self._alive[row]:
+        row = int(np.searchsorted(self.ids, number))
+        if row == len(self) or self.ids[row] != number:
             raise ParameterError(f"there is no graph with id {number} in this index")
         return row
 
     def _hits(self, rows: NDArray[np.int64], distances: NDArray[np.float64]) -> list[Hit]:
         keeps = self._graphs is not None
         return [
-            Hit(number, self._names[row], apart, self.graph(number) if keeps else None)
+            Hit(number, self.names[row], apart, self.graph(number) if keeps else None)
             for row, number, apart in zip(
-                rows.tolist(), self._ids[rows].tolist(), distances.tolist(), strict=True
+                rows.tolist(), self.ids[rows].tolist(), distances.tolist(), strict=True
             )
         ]
 
@@ -392,34 +369,33 @@ class GraphIndex:
             matched.append(replace(hit, alignment=found, shared=shared_part(found)))
         return sorted(matched, key=lambda hit: (-(hit.shared or 0.0), hit.distance))
 
-    def _graph_content(self, row: int) -> bytes:
-        """Return a graph as it stands in a file."""
-        assert self._graphs is not None
-        stored = self._graphs[row]
-        if isinstance(stored, Graph):
-            return json.dumps(graph_to_plain(stored), separators=(",", ":")).encode()
-        return bytes(self._text[slice(*stored)])
+
+def _content(stored: Graph | memoryview) -> bytes | memoryview:
+    """Return a graph as it stands in a file."""
+    if isinstance(stored, memoryview):
+        return stored
+    return json.dumps(graph_to_plain(stored), separators=(",", ":")).encode()
 
 
-def _graph_places(arrays: Arrays, n: int) -> list[tuple[int, int]]:
-    """Return where each graph begins and ends in the text of all."""
+def _graph_texts(arrays: Arrays, n: int) -> list[Graph | memoryview]:
+    """Cut the text of all graphs into one for each."""
     ends, text = arrays["graph_ends"], arrays["graphs"]
     starts = np.concatenate([[0], ends])[:n]
-    if ends.dtype != np.int64 or ends.shape != (n,) or (ends < starts).any():
+    fit = ends.dtype == np.int64 and ends.shape == (n,) and not (ends < starts).any()
+    if not fit or text.dtype != np.uint8 or text.shape != (ends[-1] if n else 0,):
         raise ValueError("the lengths of its graphs do not add up")
-    if text.dtype != np.uint8 or text.shape != (ends[-1] if n else 0,):
-        raise ValueError("the lengths of its graphs do not add up")
-    return list(zip(starts.tolist(), ends.tolist(), strict=True))
+    data = text.data
+    return [data[i:j] for i, j in zip(starts.tolist(), ends.tolist(), strict=True)]
 
 
-def _model_bytes(model: SearchModel) -> bytes:
+def _model_bytes(model: Any) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.safetensors"
         model.save(path)
         return path.read_bytes()
 
 
-def _model_from(content: NDArray[np.uint8]) -> SearchModel:
+def _model_from(content: NDArray[np.uint8]) -> Any:
     from ddgk.estimator import DDGK
 
     with tempfile.TemporaryDirectory() as folder:

@@ -63,11 +63,9 @@ class SimilarityExplanation:
 
     def by_node(self) -> tuple[Shares, Shares]:
         """Return the share of every node of both graphs; each sums to `shared`."""
-        first, second = (
-            dict(zip(graph.node_names, shares.tolist(), strict=True))
-            for graph, shares in self._sides()
-        )
-        return first, second
+        (one, mine), (other, theirs) = self._sides()
+        first = dict(zip(one.node_names, mine.tolist(), strict=True))
+        return first, dict(zip(other.node_names, theirs.tolist(), strict=True))
 
     def by_edge(self) -> tuple[EdgeShares, EdgeShares]:
         """Return the share of every edge of both graphs.
@@ -75,8 +73,8 @@ class SimilarityExplanation:
         The share of a node is divided equally among its edges; nodes without edges keep theirs, so
         the edges of a graph without isolated nodes sum to `shared`.
         """
-        first, second = (_by_edge(graph, shares) for graph, shares in self._sides())
-        return first, second
+        one, other = self._sides()
+        return _by_edge(*one), _by_edge(*other)
 
     def summary(self) -> str:
         """Return kernel, shared part and distances in words."""
@@ -133,14 +131,10 @@ def _without_directions(graph: Graph) -> Graph:
     if not graph.directed:
         return graph
     edges, first = np.unique(np.sort(graph.edges, axis=1), axis=0, return_index=True)
-    kept = {
-        name: None if values is None else [values[place] for place in first.tolist()]
-        for name, values in (
-            ("edge_labels", graph.edge_labels),
-            ("edge_weights", graph.edge_weights),
-            ("edge_attributes", graph.edge_attributes),
-        )
-    }
+    kept = {}
+    for name in ("edge_labels", "edge_weights", "edge_attributes"):
+        values = getattr(graph, name)
+        kept[name] = None if values is None else [values[place] for place in first.tolist()]
     return graph.replace(edges=edges, directed=False, **kept)
 
 
@@ -168,24 +162,25 @@ def shared_part(found: Alignment) -> float:
 
 def match_lines(found: Alignment) -> list[str]:
     """Return an alignment in words: what is shared and what differs, a line each."""
+    from ddgk.alignment.checking import labels_agree
+
     target, source = found.target, found.source
     lines = [
         f"{len(found.pairs)} of {target.n_nodes} nodes have a partner among {source.n_nodes}",
         f"{found.n_kept_edges} of {target.n_edges} edges are kept; the other graph has "
         f"{source.n_edges}",
     ]
-    mine, theirs = target.node_labels or (), source.node_labels or ()
-    differing = []
-    for t, s in found.pairs.tolist() if mine and theirs else ():
-        if mine[t] != theirs[s]:
-            names = visible(target.node_names[t], 24), visible(source.node_names[s], 24)
-            differing.append(
-                f"{names[0]} ({visible(mine[t], 24)}) to {names[1]} ({visible(theirs[s], 24)})"
-            )
-    if differing:
+    differing = found.pairs[~labels_agree(target, source, found.pairs)].tolist()
+    told = [f"{_called(target, t)} to {_called(source, s)}" for t, s in differing[:MAX_LISTED]]
+    if told:
         more = len(differing) - MAX_LISTED
-        listed = ", ".join(differing[:MAX_LISTED])
-        lines.append(f"labels differ: {listed}" + (f" and {more} more" if more > 0 else ""))
+        ending = f" and {more} more" if more > 0 else ""
+        lines.append(f"labels differ: {', '.join(told)}{ending}")
     if len(found.pairs):
         lines.append(f"mean confidence {found.sureness.mean():.2f}")
     return [*lines, f"shared part {shared_part(found):.0%}"]
+
+
+def _called(graph: Graph, node: int) -> str:
+    labels = graph.node_labels or ()
+    return f"{visible(graph.node_names[node], 24)} ({visible(labels[node], 24)})"

@@ -63,12 +63,7 @@ class Table:
 def write_table(path: Path, table: Table, *, force: bool = True) -> None:
     """Write a table in the format that the ending of the file's name says.
 
-    Parameters
-    ----------
-    path : Path
-    table : Table
-    force : bool
-        Replace a file that exists; else it must hold the very same table.
+    force: replace a file that exists; else it must hold the very same table.
     """
     kept = path.exists() and not force
     scratch = path.with_name(f".comparing-{path.name}") if kept else path

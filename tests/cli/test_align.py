@@ -65,28 +65,6 @@ def test_ties_and_what_is_left_over_are_said(run):
     assert [line for line in said.splitlines() if line.startswith("│")][-1].count(" - ") == 2
 
 
-@pytest.mark.usefixtures("molecules")
-def test_groups_are_matched_too(run, folder):
-    pytest.importorskip("matplotlib", reason="figures need matplotlib (extra plots)")
-    outs = ("-o", "x.json", "-o", "x.csv", "-o", "x.svg", "--detail", "groups")
-    pair = ("molecules.json:0", "molecules.json:0")
-    said = run("align", *pair, "--groups", "labels", *outs).stdout
-    rows = [line.split() for line in said.splitlines() if line.startswith("│")]
-    assert [row[1::2][:2] for row in rows[3:]] == [["C", "C"], ["O", "O"]]
-    assert "groups: " in said
-    written = json.loads((folder / "x.json").read_text())["groups"]
-    assert [group["name"] for group in written["target_groups"]] == ["C", "O"]
-    rows = list(csv.DictReader((folder / "x.csv").read_text().splitlines()))
-    assert [row["target_group"] for row in rows] == ["C", "C", "O"]
-    assert b"2 groups" in (folder / "x.svg").read_bytes()
-
-
-@pytest.mark.usefixtures("rings")
-def test_groups_by_labels_need_labels(run, fails):
-    assert "A has no node labels" in fails("align", "rings:0", "rings:1", "--groups", "labels")
-    assert "groups: " in run("align", "rings:0", "rings:1", "--groups", "communities").stdout
-
-
 @pytest.mark.usefixtures("rings")
 def test_a_list_of_pairs(run, fails, folder):
     (folder / "pairs.csv").write_text("target,source\nrings:0,rings:1\nrings:2,rings:2\n")
@@ -162,7 +140,7 @@ def test_hostile_names_and_labels_are_shown_escaped(run, folder):
     links = [{"source": a, "target": b} for a, b in pairwise(hostile)]
     (folder / "bad.json").write_text(json.dumps({"nodes": nodes, "links": links}))
     outs = [word for end in ("csv", "json", "svg", "png") for word in ("-o", f"x.{end}")]
-    result = run("align", "bad.json", "bad.json", "--groups", "labels", *outs)
+    result = run("align", "bad.json", "bad.json", *outs)
     assert "\\x1b]0;pwned\\x07" in result.stdout
     assert not set("\x1b\x07\u202e") & set(result.output)
     assert "x" * 200 not in result.stdout

@@ -85,10 +85,12 @@ def test_explore_colours_by_a_table(run, fails, rings, folder, model):
 def test_explore_needs_somewhere_to_go(fails, rings):
     assert "-o map.html, or pass --serve" in fails("explore", rings, code=2)
     assert "must be one of auto, umap, pca" in fails("explore", rings, "--projection", "x", code=2)
+    pytest.importorskip("starlette", reason="the server needs starlette (extra explore)")
     said = fails("explore", rings, "--serve", "--host", "0.0.0.0")
     assert "needs a token" in said
 
 
 def test_a_missing_server_is_said_before_the_work(fails, rings, monkeypatch):
-    monkeypatch.setitem(sys.modules, "starlette", None)
+    monkeypatch.delitem(sys.modules, "ddgk.explorer.server", raising=False)
+    monkeypatch.setitem(sys.modules, "starlette.applications", None)
     assert "pip install 'ddgk[explore]'" in fails("explore", rings, "--serve")

@@ -1,4 +1,3 @@
-import json
 from dataclasses import fields
 
 from ddgk.cli.config import documented, values_of
@@ -27,12 +26,6 @@ def test_one_field(run):
     said = run("config", "learning_rate").stdout.splitlines()
     assert said[0] == "learning_rate=0.1  (paper: 0.01; authors: 0.01)"
     assert len(said) == 2
-
-
-def test_a_preset_as_json(run):
-    found = json.loads(run("config", "--preset", "paper").stdout)
-    assert Config.from_json(found) == PRESETS["paper"]
-    assert json.loads(run("config", "--preset", "paper", "reverse").stdout) == {"reverse": "free"}
 
 
 def test_a_field_that_is_not(fails):

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from ddgk.cli.inputs import HELP, InputOptions, read_each, read_graphs
+from ddgk.cli.inputs import HELP, InputOptions
 from ddgk.cli.options import CHOICES
 from ddgk.errors import DatasetError
 from ddgk.graphs import Policies, policies
@@ -19,7 +19,7 @@ def test_policies_are_made_only_when_asked_for():
 
 
 def read_graph(source):
-    return read_each([source])[source]
+    return InputOptions().read_one(source)
 
 
 @pytest.mark.usefixtures("rings", "molecules")
@@ -62,8 +62,9 @@ def test_a_file_is_read_once(monkeypatch):
     monkeypatch.setattr(
         io, "read", lambda source, **how: seen.append(source) or read(source, **how)
     )
-    found = read_each(["rings:0", "rings:2", "rings/ring-5.edges"])
-    assert [graph.n_nodes for graph in found.values()] == [4, 6, 5]
+    given = InputOptions()
+    found = [given.read_one(name) for name in ("rings:0", "rings:2", "rings/ring-5.edges")]
+    assert [graph.n_nodes for graph in found] == [4, 6, 5]
     assert seen == ["rings", "rings/ring-5.edges"]
 
 
@@ -126,7 +127,7 @@ def test_all_bad_files_of_a_folder_are_named(folder, fails):
 
 def test_a_picked_graph_keeps_its_class(data_folder, monkeypatch):
     monkeypatch.setenv("DDGK_DATA", str(data_folder))
-    found = read_graphs("MUTAG:3")
+    found = InputOptions().read("MUTAG:3")
     assert [graph.name for graph in found.graphs] == ["MUTAG-3"]
     assert found.classes.shape == (1,)
 

@@ -1,21 +1,22 @@
+import inspect
 import os
 import sys
 
 import pytest
 import typer
 
-from ddgk import plots, tables
+from ddgk import tables
 from ddgk.alignment.aligning import LABELS
 from ddgk.attributes import UNSEEN
 from ddgk.cli import options
-from ddgk.cli.embed import N_FEATURES, N_SOURCES
+from ddgk.cli.embed import embed
 from ddgk.cli.options import TABLES, check_output
 from ddgk.config import PRESETS, Config
 from ddgk.embedding.checks import IF_BUSY
 from ddgk.engine import ENGINES
 from ddgk.errors import MissingExtraError
 from ddgk.estimator import DDGK
-from ddgk.explorer.coordinates import METHODS
+from ddgk.explorer.atlas import METHODS
 from ddgk.graphs import policies
 
 
@@ -26,8 +27,6 @@ def test_choices_are_those_of_the_library():
         "engine": ENGINES,
         "if_busy": IF_BUSY,
         "labels": LABELS,
-        "groups": ("communities", "labels"),
-        "detail": tuple(word for word in plots.CHOICES["detail"] if word != "auto"),
         "projection": METHODS,
     } | policies.CHOICES
     assert tuple(tables.TABLES) == TABLES
@@ -36,7 +35,9 @@ def test_choices_are_those_of_the_library():
 
 
 def test_defaults_are_those_of_the_library():
-    assert (DDGK().n_sources, DDGK().n_features) == (N_SOURCES, N_FEATURES)
+    known = inspect.signature(embed).parameters
+    assert DDGK().n_sources == known["sources"].default
+    assert DDGK().n_features == known["features"].default
 
 
 @pytest.mark.parametrize(
@@ -74,7 +75,7 @@ def test_every_field_can_be_set_to_its_own_value():
         given = [
             f"{name}={values_of(name, {'default': config})['default']}" for name in documented()
         ]
-        assert options.configured(None, options.settings(given)) == config, preset
+        assert options.configured("default", options.settings(given)) == config, preset
 
 
 def test_values_are_read_as_what_they_are():

@@ -2,7 +2,6 @@ import shlex
 import sys
 
 import pytest
-import typer
 
 from ddgk.cli import embed
 from ddgk.embedding import RunStopped, embed_into
@@ -97,9 +96,7 @@ def test_a_stop_prints_what_is_kept_and_the_command_that_continues(capsys, monke
     assert "nothing was computed in kept" in capsys.readouterr().err
 
 
-def test_options_that_do_not_go_together():
-    with pytest.raises(typer.BadParameter, match="give a file with -o, or a folder"):
-        embed.check_run(None, None, None, add=False)
-    with pytest.raises(typer.BadParameter, match="--if-busy is about a run"):
-        embed.check_run(None, None, "x.npy", add=False, cluster=None, if_busy="share")
-    embed.check_run(None, "kept", None, add=True, cluster="tcp://x:1")
+def test_options_that_do_not_go_together(fails):
+    assert "give a file with -o, or a folder" in fails("embed", "MUTAG", code=2)
+    words = ("embed", "MUTAG", "-o", "x.npy")
+    assert "--if-busy is about a run" in fails(*words, "--if-busy", "share", code=2)

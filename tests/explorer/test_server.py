@@ -11,6 +11,7 @@ pytest.importorskip("starlette", reason="the server needs starlette (extra explo
 from ddgk.errors import ParameterError  # noqa: E402
 from ddgk.explorer.server import MAX_BODY, check_address, make_app  # noqa: E402
 from ddgk.explorer.workers import BusyServerError, TooLongError, Workers  # noqa: E402
+from ddgk.plain import KEYS  # noqa: E402
 
 RING = {"n_nodes": 6, "edges": [[i, (i + 1) % 6] for i in range(6)]}
 
@@ -30,7 +31,7 @@ def test_similar_by_graph_and_by_position(client):
 
 def test_embed_places_a_graph(client, atlas):
     found = client.post("/api/embed", json={"graph": RING}).json()
-    assert found["place"] == pytest.approx(atlas.projection.places[1].tolist())
+    assert found["place"] == pytest.approx(atlas.places[1].tolist())
     assert found["drawing"]["n"] == 6
     assert len(found["embedding"]) == 12
 
@@ -53,11 +54,14 @@ def test_align_any_pair(client):
     assert all(0 <= sure <= 100 for sure in found["c"])
 
 
-def test_graphs_and_descriptions(client):
+def test_graphs_and_descriptions(client, atlas):
     assert client.get("/api/graph/0").json()["name"] == "ring 5"
-    described = client.get("/openapi.json").json()
-    assert set(described["paths"]) >= {"/api/embed", "/api/similar", "/api/align"}
-    assert "/api/align" in client.get("/docs").text
+    described, page = client.get("/openapi.json").json(), client.get("/docs").text
+    served = {route.path.replace(":int", "") for route in make_app(atlas).routes}
+    assert set(described["paths"]) == served - {"/", "/docs", "/openapi.json"}
+    assert all(path in page for path in described["paths"])
+    graph = described["components"]["schemas"]["Graph"]["properties"]
+    assert set(graph) == {*KEYS, "smiles"}
     assert client.get("/health").json()["n_graphs"] == 14
 
 
@@ -76,6 +80,7 @@ def test_graphs_and_descriptions(client):
         ("/api/align", {"target": {"position": 0}}, 422),
         ("/api/align", {"target": {"position": 0}, "source": {"file": "/etc/passwd"}}, 422),
         ("/api/embed", {"graph": {**RING, "node_labels": [["x"]] * 6}}, 422),
+        ("/api/embed", {"graph": {**RING, "smiles": "C" * 10_000}}, 422),
     ],
 )
 def test_bad_requests_are_refused_with_a_message(client, path, body, status):

@@ -224,8 +224,6 @@ def test_above_sixty_nodes_communities_are_drawn(matched, drawn):
     )
     assert figure.axes[1].images[0].get_array().shape == groups.attention.shape
     assert any("75 nodes" in text.get_text() for text in figure.axes[0].texts)
-    by_nodes = plots.alignment(found, detail="nodes")
-    assert len(drawn(by_nodes, "nodes")[0].get_offsets()) == 75
     again = plots.alignment(groups)
     np.testing.assert_array_equal(drawn(again, "nodes")[0].get_offsets(), target.get_offsets())
 
@@ -234,7 +232,6 @@ def test_small_graphs_can_be_drawn_by_groups_too(matched, drawn):
     found = matched(barbell())
     figure = plots.alignment(found.coarsen("aaaaabbbbb"))
     assert len(drawn(figure, "nodes")[0].get_offsets()) == 2
-    assert len(drawn(plots.alignment(found, detail="groups"), "nodes")[0].get_offsets()) == 2
 
 
 def test_several_share_one_scale(matched):

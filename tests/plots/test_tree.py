@@ -23,13 +23,13 @@ def test_families_stand_together(drawn):
         [names[i] for i in shuffled],
         [classes[i] for i in shuffled],
     )
-    shown = [text.get_text().partition("-")[0] for text in figure.axes[1].get_yticklabels()]
+    shown = [text.get_text().partition("-")[0] for text in figure.axes[2].get_yticklabels()]
     assert [shown[i : i + 5] for i in range(0, 30, 5)] == [[s] * 5 for s in dict.fromkeys(shown)]
     (branches,) = drawn(figure, "branches")
     assert len(branches.get_segments()) == 29
-    heat = figure.axes[1].images[0].get_array()
+    heat = figure.axes[2].images[0].get_array()
     assert heat.shape == (30, 30)
-    order = [names.index(text.get_text()) for text in figure.axes[1].get_yticklabels()]
+    order = [names.index(text.get_text()) for text in figure.axes[2].get_yticklabels()]
     np.testing.assert_allclose(heat, apart[np.ix_(order, order)])
 
 
@@ -40,17 +40,17 @@ def test_leaves_stand_at_their_rows(drawn):
     leaves = sorted(y for line in branches.get_segments() for x, y in line if x == 0)
     assert leaves == [5, 15, 25]
     assert figure.axes[0].get_ylim() == (30, 0)
-    assert figure.axes[1].get_ylim() == (2.5, -0.5)
+    assert figure.axes[2].get_ylim() == (2.5, -0.5)
 
 
 def test_the_legend_leaves_title_and_scale_alone():
     apart, names, classes = make()
     figure = plots.clusters(apart, names, classes, title="A title")
     figure.draw_without_rendering()
-    legend = figure.axes[1].get_legend().get_window_extent()
+    legend = figure.legends[0].get_window_extent()
     assert not legend.overlaps(figure.texts[0].get_window_extent())
     assert not any(legend.overlaps(axes.get_window_extent()) for axes in figure.axes)
-    names_shown = [text.get_window_extent() for text in figure.axes[1].get_yticklabels()]
+    names_shown = [text.get_window_extent() for text in figure.axes[2].get_yticklabels()]
     assert max(box.x1 for box in names_shown) < figure.bbox.x1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,19 +16,21 @@ from ddgk.cli.options import check_output, option
 from ddgk.errors import DatasetError, shown
 
 if TYPE_CHECKING:
-    from ddgk.alignment import Alignment, GroupAlignment, Orbit
+    from ddgk.alignment import Alignment, Orbit
     from ddgk.graphs import Graph
 
 
 FIGURES = (".svg", ".png", ".pdf")
 SUFFIXES = (".json", ".csv", *FIGURES)
+OUT = f"A file to write: {', '.join(SUFFIXES)}. May be given several times."
+PAIRS = "A .csv of pairs, a target and a source in each line, in place of A and B."
 
 # More than these are counted, not listed.
 MOST_ORBITS = 8
 MOST_NAMES = 12
 MOST_ROWS = 200
 LONGEST = 60  # characters of a name
-MOST_PAIRS = 1_000_000
+MOST_PAIRS = 1_000_000  # that a file may list
 SUMMARY = ("target", "source", "n_matched", "n_kept_edges", "edge_correctness",
            "symmetric_edge_score", "is_isomorphism", "stopped_early")  # fmt: skip
 
@@ -40,19 +43,8 @@ def align_command(
         typer.Argument(metavar="A", help=f"The target: {inputs.ONE_GRAPH}"),
     ] = None,
     source: Annotated[str | None, typer.Argument(metavar="B", help="The source, likewise.")] = None,
-    out: Annotated[
-        list[Path] | None,
-        option(
-            "FILE",
-            f"A file to write: {', '.join(SUFFIXES)}. May be given several times.",
-            "-o",
-            "--out",
-        ),
-    ] = None,
-    pairs: Annotated[
-        Path | None,
-        option("FILE", "A .csv of pairs, a target and a source in each line, in place of A and B."),
-    ] = None,
+    out: Annotated[list[Path] | None, option("FILE", OUT, "-o", "--out")] = None,
+    pairs: Annotated[Path | None, option("FILE", PAIRS)] = None,
     labels: Annotated[
         str,
         options.choice(
@@ -66,21 +58,6 @@ def align_command(
     connected: Annotated[
         bool, option(None, "Keep only the largest connected common part.", "--connected")
     ] = False,
-    groups: Annotated[
-        str | None,
-        options.choice(
-            "groups",
-            "Match groups of nodes too: communities found by Louvain's method, or nodes of one "
-            "label.",
-        ),
-    ] = None,
-    detail: Annotated[
-        str | None,
-        options.choice(
-            "detail",
-            "What a figure shows; without it nodes, and groups where there are more than 60.",
-        ),
-    ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     seed: options.Seed = 0,
@@ -109,7 +86,7 @@ def align_command(
     from ddgk.alignment import AlignmentOptions, align, align_many
     from ddgk.tables import print_parts
 
-    graphs = inputs.read_each(sum(named, ()), **given.keywords(), quiet=quiet)
+    graphs = [(given.read_one(a, quiet=quiet), given.read_one(b, quiet=quiet)) for a, b in named]
     chosen: dict[str, Any] = {
         "labels": labels,
         "max_seconds": max_seconds,
@@ -118,18 +95,31 @@ def align_command(
         "policies": given.policies,
     }
     if pairs is not None:
-        every = align_many(((graphs[a], graphs[b]) for a, b in named), n_jobs=jobs, **chosen)
-        report = _report_many(named, every)
+        every = align_many(graphs, n_jobs=jobs, **chosen)
+        summaries = [
+            (*names, len(found.pairs), *(getattr(found, field) for field in SUMMARY[3:]))
+            for names, found in zip(named, every, strict=True)
+        ]
+        report = [_summary_table(summaries)]
+        as_json = [
+            found.as_json() | {"target": a, "source": b}
+            for (a, b), found in zip(named, every, strict=True)
+        ]
         for path in files:
-            _write_many(path, named, every)
+            _write(path, as_json, [SUMMARY, *summaries])
     else:
-        pair = graphs[named[0][0]], graphs[named[0][1]]
-        parts = None if groups is None else inputs.read_groups(groups, *pair)
-        found = align(*pair, n_jobs=jobs, verbose=not quiet, **chosen)
-        coarse = None if parts is None else found.coarsen(*parts)
-        report = _report(found, coarse)
+        found = align(*graphs[0], n_jobs=jobs, verbose=not quiet, **chosen)
+        report = _report(found)
+        rows: list[Any] = [("target", "source", "confidence")]
+        both = zip(found.matching.items(), found.sureness.tolist(), strict=True)
+        rows += [(*pair, sure) for pair, sure in both]
         for path in files:
-            _write(path, found, coarse, detail or "auto")
+            if path.suffix.lower() in FIGURES:
+                from ddgk import plots
+
+                plots.alignment(found, path=path)
+            else:
+                _write(path, found.as_json(), rows)
     if not quiet:
         print_parts(*report, *(f"wrote {shown(str(path))}" for path in files))
 
@@ -159,125 +149,54 @@ def _named_pairs(
     return [(row[0].strip(), row[1].strip()) for row in rows]
 
 
-def _write(path: Path, found: Alignment, groups: GroupAlignment | None, detail: str) -> None:
-    """Write everything, the pairs, or a figure, as the ending of the name says."""
-    if path.suffix.lower() in FIGURES:
-        from ddgk import plots
-
-        many = max(found.target.n_nodes, found.source.n_nodes) > plots.MOST_NODES
-        by_groups = groups is not None and (detail == "groups" or (detail == "auto" and many))
-        plots.alignment(groups if groups and by_groups else found, detail=detail, path=path)
-    elif path.suffix.lower() == ".json":
-        more = {} if groups is None else {"groups": groups.as_json()}
-        _write_content(path, found.as_json() | more)
-    else:
-        _write_content(path, _pair_rows(found, groups))
-
-
-def _write_many(path: Path, named: list[tuple[str, str]], every: list[Alignment]) -> None:
-    """Write a row for every pair, or everything about every pair as JSON."""
-    if path.suffix.lower() == ".json":
-        both = zip(named, every, strict=True)
-        _write_content(path, [own.as_json() | {"target": a, "source": b} for (a, b), own in both])
-    else:
-        _write_content(path, [SUMMARY, *_summaries(named, every)])
-
-
-def _write_content(path: Path, content: Any) -> None:
-    """Write rows as .csv, or values as .json."""
+def _write(path: Path, as_json: Any, rows: list[Any]) -> None:
+    """Write values as .json, or rows as .csv, as the ending of the name says."""
     from ddgk.plain import csv_bytes
     from ddgk.store import write_atomically
 
-    as_json = path.suffix.lower() == ".json"
-    write_atomically(path, json.dumps(content).encode() + b"\n" if as_json else csv_bytes(content))
+    is_json = path.suffix.lower() == ".json"
+    write_atomically(path, json.dumps(as_json).encode() + b"\n" if is_json else csv_bytes(rows))
 
 
-def _pair_rows(found: Alignment, groups: GroupAlignment | None) -> list[tuple[Any, ...]]:
-    """Return a heading, and a row for every pair."""
-    heading = ["target", "source", "confidence"]
-    columns = [[*found.matching], [*found.matching.values()], [*found.confidence.values()]]
-    if groups is not None:
-        heading += ["target_group", "source_group"]
-        for own, nodes in zip(
-            (groups.target_groups, groups.source_groups), found.pairs.T, strict=True
-        ):
-            columns.append([own.names[code] for code in own.codes[nodes].tolist()])
-    return [tuple(heading), *zip(*columns, strict=True)]
-
-
-def _summaries(named: list[tuple[str, str]], every: list[Alignment]) -> list[tuple[Any, ...]]:
-    return [
-        (*names, len(found.pairs), *(getattr(found, field) for field in SUMMARY[3:]))
-        for names, found in zip(named, every, strict=True)
-    ]
-
-
-def _report_many(named: list[tuple[str, str]], every: list[Alignment]) -> list[Any]:
-    """Return a row for every pair."""
+def _summary_table(summaries: list[tuple[Any, ...]]) -> Any:
+    """Return a row for every pair of graphs."""
     from ddgk.tables import text_table
 
     headings = ("target", "source", "matched", "kept edges", "EC", "S3", "isomorphic")
     rows = [
         (_text(a), _text(b), matched, kept, f"{ec:.2f}", f"{s3:.2f}", "yes" if same else "no")
-        for a, b, matched, kept, ec, s3, same, _ in _summaries(named[:MOST_ROWS], every[:MOST_ROWS])
+        for a, b, matched, kept, ec, s3, same, _ in summaries[:MOST_ROWS]
     ]
-    return [text_table(headings, rows, right=headings[2:6], caption=_hidden(len(every)))]
+    return text_table(headings, rows, right=headings[2:6], caption=_hidden(len(summaries)))
 
 
-def _report(found: Alignment, groups: GroupAlignment | None) -> list[Any]:
+def _report(found: Alignment) -> list[Any]:
     """Return the matching as a table, then what it is worth."""
     sizes = [f"{own.n_nodes} nodes, {own.n_edges} edges" for own in (found.target, found.source)]
-    parts = [f"target ({sizes[0]}) onto source ({sizes[1]})", _pair_table(found)]
-    if groups is not None:
-        parts.append(_group_table(groups))
-    parts += [*_verdict(found), *_ties(found.orbits)]
-    if groups is not None:
-        parts.append(
-            f"groups: {groups.share_within:.0%} of the attention stays within matched groups"
-        )
-    return parts
+    size = f"target ({sizes[0]}) onto source ({sizes[1]})"
+    return [size, _pair_table(found), *_verdict(found), *_ties(found.orbits)]
 
 
 def _pair_table(found: Alignment) -> Any:
+    """Return a row for every node of the target, those without a partner last."""
     from ddgk.tables import text_table
 
-    def labels(graph: Graph) -> dict[object, str]:
+    def labels(graph: Graph) -> dict[Hashable, str]:
         return dict(zip(graph.node_names, map(_text, graph.node_labels or ()), strict=False))
 
+    matching, sure = found.matching, found.confidence
     mine, theirs = labels(found.target), labels(found.source)
-    labelled = bool(mine and theirs)
-    headings = [_text(found.target.name or "target"), _text(found.source.name or "source")]
-    headings += ["confidence", "labels"][: 1 + labelled]
-    matching, sure, alone = found.matching, found.confidence, found.unmatched_target
     rows = [
-        (_text(t), _text(matching[t]), f"{sure[t]:.2f}",
-         f"{mine[t]} {theirs[matching[t]]}" if labelled else "")[: len(headings)]
-        for t in list(matching)[:MOST_ROWS]
-    ]  # fmt: skip
-    rows += [
-        (_text(t), "-", "-", mine[t] if labelled else "")[: len(headings)]
-        for t in alone[: MOST_ROWS - len(rows)]
+        (_text(t), _text(s), f"{sure[t]:.2f}", f"{mine.get(t)} {theirs.get(s)}")
+        for t, s in list(matching.items())[:MOST_ROWS]
     ]
-    caption = _hidden(len(matching) + len(alone))
-    return text_table(headings, rows, right=("confidence",), caption=caption)
-
-
-def _group_table(groups: GroupAlignment) -> Any:
-    from ddgk.tables import text_table
-
-    mine, theirs = groups.target_groups, groups.source_groups
-    partners = dict(groups.pairs.tolist())
-    rows = []
-    for t, name in enumerate(mine.names):
-        s = partners.get(t)
-        if s is None:
-            rows.append((_text(name), "-", str(mine.sizes[t]), "-"))
-        else:
-            sizes = f"{mine.sizes[t]} and {theirs.sizes[s]}"
-            share = f"{groups.attention[t, s]:.2f}"
-            rows.append((_text(name), _text(theirs.names[s]), sizes, share))
-    headings = ("target group", "source group", "nodes", "share of attention")
-    return text_table(headings, rows, right=("share of attention",))
+    alone = found.unmatched_target[: MOST_ROWS - len(rows)]
+    rows += [(_text(t), "-", "-", mine.get(t, "")) for t in alone]
+    headings = [_text(found.target.name or "target"), _text(found.source.name or "source")]
+    headings += ["confidence", "labels"] if mine and theirs else ["confidence"]
+    caption = _hidden(found.target.n_nodes)
+    cut = [row[: len(headings)] for row in rows]
+    return text_table(headings, cut, right=("confidence",), caption=caption)
 
 
 def _hidden(n_rows: int) -> str | None:

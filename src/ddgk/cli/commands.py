@@ -21,8 +21,6 @@ FAILED = 1
 MISUSED = 2
 INTERRUPTED = 130
 
-# Commands come in this order, those of a group as they are declared.
-ORDER = ("embed", "compare", "search", "align", "explore", "datasets", "demo", "status")
 # What messages call parameters, and what they are called on the command line.
 OPTIONS = {
     "engine": "--engine {}",
@@ -99,15 +97,11 @@ class Command(TyperCommand):
         """Return what follows the name of the command in its usage."""
         arguments = [own for own in self.params if own.param_type_name == "argument"]
         words = [written(own) if own.required else f"[{written(own)}]" for own in arguments]
-        return [word.replace("[[", "[").replace("]...]", "]...") for word in words] + ["[OPTIONS]"]
+        return [*words, "[OPTIONS]"]
 
 
 class Commands(TyperGroup):
     """A group of commands whose errors end in a line that says what to do."""
-
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002
-        """Return the names of the commands, those that are used most first."""
-        return sorted(self.commands, key=lambda name: (*ORDER, name).index(name))
 
     def make_context(self, info_name: Any, args: Any, parent: Any = None, **extra: Any) -> Any:
         """Read the words of the command line."""

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ddgk.cli import options
 from ddgk.cli.commands import elapsed
-from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
+from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.errors import shown
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
+    from ddgk.comparison import Comparison
     from ddgk.estimator import DDGK
     from ddgk.graphs import Graph
+    from ddgk.io import Dataset
 
 FILES = ("neighbors.csv", "clusters.csv", "traits.csv", "report.txt", "summary.json")
 
@@ -50,18 +49,14 @@ def compare_command(
     """  # noqa: D301
     if out is not None:
         _check_folder(out, force=force)
-    from ddgk.comparison import compare as compare_graphs
-
-    dataset = read_graphs(graphs, **given.keywords(), quiet=quiet)
-    fitted = fitted_model(model, dataset.graphs, seed=seed, jobs=jobs, quiet=quiet)
-    found = compare_graphs(
-        dataset.graphs,
-        model=fitted,
-        classes=listed(dataset.classes),
+    found = compared(
+        given.read(graphs, quiet=quiet),
+        model,
+        seed=seed,
+        jobs=jobs,
+        quiet=quiet,
         n_neighbors=neighbors,
         n_clusters="auto" if clusters is None else clusters,
-        random_state=seed,
-        n_jobs=jobs,
     )
     written = [] if out is None else found.to_files(out)
     if quiet:
@@ -87,9 +82,16 @@ def fitted_model(
     return DDGK(random_state=seed, n_jobs=jobs, verbose=not quiet).fit(graphs)
 
 
-def listed(classes: NDArray[np.int64] | None) -> list[int] | None:
-    """Return classes as plain numbers."""
-    return None if classes is None else classes.tolist()
+def compared(
+    dataset: Dataset, model: Path | None, *, seed: int, jobs: int, quiet: bool, **how: Any
+) -> Comparison:
+    """Compare the graphs of a data set."""
+    from ddgk.comparison import compare
+
+    fitted = fitted_model(model, dataset.graphs, seed=seed, jobs=jobs, quiet=quiet)
+    classes = None if dataset.classes is None else dataset.classes.tolist()
+    how |= {"random_state": seed, "n_jobs": jobs}
+    return compare(dataset.graphs, model=fitted, classes=classes, **how)
 
 
 def _check_folder(folder: Path, *, force: bool) -> None:

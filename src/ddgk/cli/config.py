@@ -6,7 +6,6 @@ import inspect
 import json
 import re
 import textwrap
-from difflib import get_close_matches
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,10 +23,7 @@ WIDEST, INDENT = 100, " " * 4
 def config(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[FIELD]...", help="Fields to explain. Default: all."),
-    ] = None,
-    preset: Annotated[
-        str | None, options.choice("preset", "Print the values of this preset as JSON.")
+        typer.Argument(metavar="FIELD...", help="Fields to explain. Default: all."),
     ] = None,
 ) -> None:
     """Explain the fields that --set of `ddgk embed` changes.
@@ -35,7 +31,6 @@ def config(
     \b
     ddgk config
     ddgk config learning_rate checkpoints
-    ddgk config --preset paper
     ddgk embed MUTAG -o mutag.csv --set learning_rate=0.2 --set checkpoints=0,1,2
     """  # noqa: D301
     from ddgk.config import PRESETS
@@ -43,14 +38,9 @@ def config(
     known = documented()
     for name in names or ():
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = options.meant(name, known)
             raise typer.BadParameter(f"there is no field {shown(name)!r}{meant}")
-    chosen = list(dict.fromkeys(names or known))
-    if preset is not None:
-        values = PRESETS[preset].as_json()
-        typer.echo(json.dumps({name: values[name] for name in chosen}, indent=1))
-        return
+    chosen = dict.fromkeys(names or known)
     width = min(get_terminal_size().columns, WIDEST)
     typer.echo("\n\n".join(_explained(name, known[name], PRESETS, width) for name in chosen))
 

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ddgk.cli.commands import Command, Commands
-from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
+from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.cli.options import option
 from ddgk.errors import shown
 
@@ -78,7 +78,7 @@ def show(
     from ddgk.io import DATASETS, NETWORKS
     from ddgk.tables import print_parts, text_table
 
-    summary = read_graphs(name, **given.keywords()).summary()
+    summary = given.read(name).summary()
     known = DATASETS.get(name) or NETWORKS.get(name)
     before = [] if known is None else [("what", known.what)]
     after = [] if known is None else [("from", known.citation)]

@@ -46,7 +46,7 @@ def demo(
     from rich.console import Console
 
     from ddgk.compiling import prepare
-    from ddgk.embedding import progress
+    from ddgk.tables import text_table
 
     out.mkdir(parents=True, exist_ok=True)
     console = Console(highlight=False)
@@ -56,14 +56,14 @@ def demo(
         "Graphs of one kind should be near each other, whatever their size."
     )
     prepare("encoders", "attention", "alignment")
-    with progress("Embedding", 1, "collection", True, patience=2.0) as advance:
-        found = compare_kinds()
-        advance(1)
-    console.print(_neighbor_table(found))
-    members = [
-        " and ".join(f"{count} {kind}" for kind, count in own.classes.items())
-        for own in found.clusters
-    ]
+    found = compare_kinds()
+    near = []
+    for place in range(0, len(found.names), len(SIZES)):
+        listed = ", ".join(f"{name} {apart:.3f}" for name, apart in found.nearest(place))
+        near.append((found.names[place], listed))
+    console.print(text_table(("graph", "nearest, with distance"), near))
+    counts = [own.classes.items() for own in found.clusters]
+    members = [" and ".join(f"{count} {kind}" for kind, count in own) for own in counts]
     console.print(f"clusters: {', '.join(members)}")
     console.print("[bold]2. Which node corresponds to which?[/]")
     console.print(
@@ -71,10 +71,15 @@ def demo(
         "the fewer ways there are to map one onto the other (nodes in ties could change places). "
         f"Then the karate club against a copy with {N_REWIRED} of 78 edges moved."
     )
-    with progress("Aligning", 4, "pairs", True, patience=2.0) as advance:
-        pairs = align_copies()
-        advance(len(pairs))
-    console.print(_alignment_table(pairs))
+    pairs = align_copies()
+    rows = []
+    for name, own in pairs.items():
+        kept = f"{own.n_kept_edges} of {own.target.n_edges}"
+        ties = sum(len(orbit.nodes) for orbit in own.orbits)
+        itself = sum(node == partner for node, partner in own.matching.items())
+        rows.append((name, kept, ties, f"{itself} of {own.target.n_nodes}"))
+    headings = ("pair", "edges kept", "nodes in ties", "matched with their own copy")
+    console.print(text_table(headings, rows, right=headings[1:]))
     try:
         for path in draw_figures(pairs, found, out):
             console.print(f"wrote {shown(str(path))}", markup=False, soft_wrap=True)
@@ -119,15 +124,15 @@ def align_copies() -> dict[str, Alignment]:
     rings = Graph(10, [*ring, *((u + 5, v + 5) for u, v in ring), (0, 5)])
     labelled = rings.replace(node_labels=[0] * 5 + [1] * 5)
     numbered = labelled.replace(edge_labels=range(rings.n_edges))
-    club = karate_club()
-    copies = {
-        "rings, no labels": (rings, rings),
-        "rings, node labels": (labelled, labelled),
-        "rings, node and edge labels": (numbered, numbered),
-        "karate club, rewired": (club, _rewired(club)),
+    graphs = {
+        "rings, no labels": rings,
+        "rings, node labels": labelled,
+        "rings, node and edge labels": numbered,
+        "karate club, rewired": karate_club(),
     }
     found = {}
-    for name, (graph, copy) in copies.items():
+    for name, graph in graphs.items():
+        copy = _rewired(graph) if "rewired" in name else graph
         shuffled = copy.permuted(np.random.default_rng(1).permutation(copy.n_nodes))
         found[name] = align(graph, shuffled, random_state=0, n_jobs=-1)
     return found
@@ -149,47 +154,15 @@ def draw_figures(pairs: dict[str, Alignment], found: Comparison, folder: Path) -
     """Save the figures; their names are ours, so that earlier ones may be replaced."""
     from ddgk import plots
 
-    paths = [
-        folder / "ddgk-demo-kinds.png",
-        folder / "ddgk-demo-rings.png",
-        folder / "ddgk-demo-karate.png",
-    ]
-    *rings, club = pairs.items()
-    kinds = [name.rpartition("-")[0] for name in found.names]
-    assert found.distances is not None  # so few graphs always have them
-    plots.clusters(
-        found.distances,
-        found.names,
-        kinds,
-        tree=found.tree,
-        linkage="ward",
-        title="Six kinds of graphs, clustered by structure alone",
-        path=paths[0],
+    kinds, rings, karate = (
+        folder / f"ddgk-demo-{what}.png" for what in ("kinds", "rings", "karate")
     )
-    titles = [name for name, _ in rings]
-    plots.alignments([own for _, own in rings], layout="own", titles=titles, path=paths[1])
-    plots.alignment(club[1], title=club[0], path=paths[2])
-    return paths
-
-
-def _neighbor_table(found: Comparison) -> Any:
-    from ddgk.tables import text_table
-
-    rows = []
-    for place in range(0, len(found.names), len(SIZES)):
-        near = ", ".join(f"{name} {apart:.3f}" for name, apart in found.nearest(place))
-        rows.append((found.names[place], near))
-    return text_table(("graph", "nearest, with distance"), rows)
-
-
-def _alignment_table(pairs: dict[str, Alignment]) -> Any:
-    from ddgk.tables import text_table
-
-    rows = []
-    for name, found in pairs.items():
-        itself = sum(node == partner for node, partner in found.matching.items())
-        kept = f"{found.n_kept_edges} of {found.target.n_edges}"
-        ties = sum(len(orbit.nodes) for orbit in found.orbits)
-        rows.append((name, kept, ties, f"{itself} of {found.target.n_nodes}"))
-    headings = ("pair", "edges kept", "nodes in ties", "matched with their own copy")
-    return text_table(headings, rows, right=headings[1:])
+    assert found.distances is not None  # so few graphs always have them
+    title = "Six kinds of graphs, clustered by structure alone"
+    plots.clusters(
+        found.distances, found.names, found.classes, tree=found.tree, title=title, path=kinds
+    )
+    *titles, last = pairs
+    plots.alignments([pairs[name] for name in titles], layout="own", titles=titles, path=rings)
+    plots.alignment(pairs[last], title=last, path=karate)
+    return [kinds, rings, karate]

@@ -42,7 +42,7 @@ def doctor() -> None:
         ("extras", _extras()),
         ("compiled kernels", _compiled()),
         ("data", _data()),
-        ("environment", _environment()),
+        ("environment", [(name, os.environ.get(name, "not set")) for name in VARIABLES]),
     ):
         typer.echo(title)
         width = max((len(name) for name, _ in rows), default=0)
@@ -114,7 +114,3 @@ def _data() -> list[tuple[str, str]]:
 
 def _folder(path: Path) -> str:
     return f"{path}" if path.is_dir() else f"{path} (does not exist)"
-
-
-def _environment() -> list[tuple[str, str]]:
-    return [(name, os.environ.get(name, "not set")) for name in VARIABLES]

@@ -8,22 +8,38 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ddgk.cli import options
 from ddgk.cli.commands import elapsed
-from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
+from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.cli.options import LONG, MODEL, RUNNING, TABLES, check_output, choice, option
 from ddgk.errors import shown
 
-if TYPE_CHECKING:
-    from ddgk.estimator import DDGK
+# Options about a run, and options that shape a new model, as they are written.
+OF_RUNS = {"add": "--add", "if_busy": "--if-busy", "cluster": "--cluster"}
+SHAPING = {"sources": "--sources", "features": "--features", "preset": "--preset",
+           "settings": "--set", "seed": "--seed", "save_model": "--save-model"}  # fmt: skip
 
-
-N_SOURCES, N_FEATURES = 8, 1024
-SHAPING = ("sources", "features", "preset", "settings", "seed")  # options that shape a new model
+OUT = f"The file to write: {', '.join(TABLES)}. Not needed with --run."
+PRESET = (
+    "The configuration: the compact embedding, or divergences as in the paper or in its authors' "
+    "code."
+)
+SET = "Change a field of the configuration; `ddgk config` explains all. May be given several times."
+UNSEEN = "Labels that no graph of the model's fit had; they carry no weight."
+ENGINE = "fused is compiled for the CPU; torch has every option and runs on GPUs."
+DEVICE = "cpu, or a device of torch such as cuda."
+MEMORY = "Memory of each thread or worker, such as 500MB."
+RUN = (
+    "Keep finished rows in this folder, or at an address such as s3://bucket/run; the same command "
+    "continues after an interruption."
+)
+ADD = "Add these graphs to a run that exists."
+BUSY = "While another process works on the run: wait for it, compute other rows, or fail."
+CLUSTER = "Compute on the Dask cluster of this scheduler, such as tcp://scheduler:8786."
 
 
 @takes_graphs
@@ -31,39 +47,11 @@ def embed(
     ctx: typer.Context,
     graphs: options.Graphs,
     given: InputOptions,
-    out: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            f"The file to write: {', '.join(TABLES)}. Not needed with --run.",
-            "-o",
-            "--out",
-        ),
-    ] = None,
-    sources: Annotated[
-        int | None, option("N", "How many graphs become sources.", default=str(N_SOURCES), min=1)
-    ] = None,
-    features: Annotated[
-        int | None, option("N", "Columns at most; 0: all.", default=str(N_FEATURES), min=0)
-    ] = None,
-    preset: Annotated[
-        str | None,
-        choice(
-            "preset",
-            "The configuration: the compact embedding, or divergences as in the paper or in its "
-            "authors' code.",
-            default="default",
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            "NAME=VALUE",
-            "Change a field of the configuration; `ddgk config` explains all. May be given "
-            "several times.",
-            "--set",
-        ),
-    ] = None,
+    out: Annotated[Path | None, option("FILE", OUT, "-o", "--out")] = None,
+    sources: Annotated[int, option("N", "How many graphs become sources.", min=1)] = 8,
+    features: Annotated[int, option("N", "Columns at most; 0: all.", min=0)] = 1024,
+    preset: Annotated[str, choice("preset", PRESET, default="default")] = "default",
+    settings: Annotated[list[str] | None, option("NAME=VALUE", SET, "--set")] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
     model: options.Model = None,
@@ -71,68 +59,19 @@ def embed(
         Path | None, option("FILE", "Write the fitted model.", panel=MODEL)
     ] = None,
     unseen_labels: Annotated[
-        str | None,
-        choice(
-            "unseen_labels",
-            "Labels that no graph of the model's fit had; they carry no weight.",
-            default="warn",
-            panel=MODEL,
-        ),
+        str | None, choice("unseen_labels", UNSEEN, default="warn", panel=MODEL)
     ] = None,
-    seed: Annotated[
-        int | None, option("N", "Seed of every random draw.", default="0", **options.SEED)
-    ] = None,
+    seed: options.Seed = 0,
     jobs: options.Jobs = -1,
-    engine: Annotated[
-        str,
-        choice(
-            "engine",
-            "fused is compiled for the CPU; torch has every option and runs on GPUs.",
-            default="auto",
-            panel=RUNNING,
-        ),
-    ] = "auto",
-    device: Annotated[
-        str, option("NAME", "cpu, or a device of torch such as cuda.", panel=RUNNING)
-    ] = "cpu",
+    engine: Annotated[str, choice("engine", ENGINE, default="auto", panel=RUNNING)] = "auto",
+    device: Annotated[str, option("NAME", DEVICE, panel=RUNNING)] = "cpu",
     max_memory: Annotated[
-        str | None,
-        option(
-            "AMOUNT",
-            "Memory of each thread or worker, such as 500MB.",
-            default="1GB",
-            panel=RUNNING,
-        ),
+        str | None, option("AMOUNT", MEMORY, default="1GB", panel=RUNNING)
     ] = None,
-    run: Annotated[
-        str | None,
-        option(
-            "DIR",
-            "Keep finished rows in this folder, or at an address such as s3://bucket/run; the "
-            "same command continues after an interruption.",
-            panel=LONG,
-        ),
-    ] = None,
-    add: Annotated[
-        bool, option(None, "Add these graphs to a run that exists.", "--add", panel=LONG)
-    ] = False,
-    if_busy: Annotated[
-        str | None,
-        choice(
-            "if_busy",
-            "While another process works on the run: wait for it, compute other rows, or fail.",
-            default="wait",
-            panel=LONG,
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        option(
-            "ADDRESS",
-            "Compute on the Dask cluster of this scheduler, such as tcp://scheduler:8786.",
-            panel=LONG,
-        ),
-    ] = None,
+    run: Annotated[str | None, option("DIR", RUN, panel=LONG)] = None,
+    add: Annotated[bool, option(None, ADD, "--add", panel=LONG)] = False,
+    if_busy: Annotated[str, choice("if_busy", BUSY, default="wait", panel=LONG)] = "wait",
+    cluster: Annotated[str | None, option("ADDRESS", CLUSTER, panel=LONG)] = None,
 ) -> None:
     """Embed graphs: write one row of numbers per graph.
 
@@ -147,12 +86,15 @@ def embed(
     ddgk embed NCI1 -o nci1.npz --run nci1-run
     ddgk embed MUTAG -o paper.csv --preset paper --set learning_rate=0.05
     """  # noqa: D301
-    check_run(ctx, run, out, add=add, cluster=cluster, if_busy=if_busy)
+    saved = run if add and model is None else model
+    _check_options(ctx, is_run=run is not None, is_saved=saved is not None)
     if out is not None:
         # A run's table may be written again if it is the same, which is seen at the end.
         check_output(out, TABLES, force=force or run is not None)
     if save_model is not None:
         check_output(save_model, (), force=force or run is not None)
+    from ddgk.estimator import DDGK
+
     execution = {
         "n_jobs": jobs,
         "engine": engine,
@@ -163,27 +105,26 @@ def embed(
     }
     if unseen_labels is not None:
         execution["unseen_labels"] = unseen_labels
-    saved = run if add and model is None else model
     if saved is None:
-        estimator = _new_estimator(sources, features, preset, settings, seed, execution)
+        config = options.configured(preset, options.settings(settings))
+        if config.torch_reason and engine == "auto" and not quiet:
+            typer.echo(f"note: {config.torch_reason}, which is slower", err=True)
+        estimator = DDGK(sources, n_features=features or None, config=config, random_state=seed)
     else:
-        _refuse_with_model(ctx, save_model)
-        from ddgk.estimator import DDGK
-
-        estimator = DDGK.load(saved).set_params(**execution)
+        estimator = DDGK.load(saved)
+    estimator.set_params(**execution)
 
     from ddgk.embedding.workers import connected
     from ddgk.tables import Table, write_table
 
     with resumable(run), connected(cluster) as client:
-        found = read_graphs(graphs, **given.keywords(), quiet=quiet)
-        busy = if_busy or "wait"
+        found = given.read(graphs, quiet=quiet)
         if saved is None:
-            estimator.fit(found.graphs, run=run, if_busy=busy)
+            estimator.fit(found.graphs, run=run, if_busy=if_busy)
         values = (
             estimator.transform(found.graphs)
             if run is None
-            else estimator.embed_into(run, found.graphs, add=add, if_busy=busy, cluster=client)
+            else estimator.embed_into(run, found.graphs, add=add, if_busy=if_busy, cluster=client)
         )
     names = [graph.name or f"graph-{place}" for place, graph in enumerate(found.graphs)]
     columns = [str(name) for name in estimator.get_feature_names_out()]
@@ -201,53 +142,23 @@ def embed(
         )
 
 
-def _new_estimator(
-    sources: int | None,
-    features: int | None,
-    preset: str | None,
-    settings: list[str] | None,
-    seed: int | None,
-    execution: dict[str, Any],
-) -> DDGK:
-    config = options.configured(preset, options.settings(settings))
-    from ddgk.estimator import DDGK
-
-    estimator = DDGK(
-        n_sources=sources or N_SOURCES,
-        n_features=None if features == 0 else features or N_FEATURES,
-        config=config,
-        random_state=seed or 0,
-    )
-    if config.torch_reason and execution["engine"] == "auto" and execution["verbose"]:
-        typer.echo(f"note: {config.torch_reason}, which is slower", err=True)
-    return estimator.set_params(**execution)
-
-
-def _refuse_with_model(ctx: typer.Context, save_model: Path | None) -> None:
-    """Refuse options that shape a new model, since a saved one is what it is."""
-    spelled = {"settings": "--set"}
-    names = [
-        spelled.get(name, f"--{name}")
-        for name in SHAPING
-        if ctx.params.get(name) not in (None, [], ())
-    ]
-    names += [] if save_model is None else ["--save-model"]
-    if names:
-        raise typer.BadParameter(
-            f"{', '.join(names)} would fit a new model, and this embeds with a saved one", ctx=ctx
-        )
-
-
-def check_run(
-    ctx: typer.Context, run: str | None, out: Path | None, *, add: bool, **only_with_run: str | None
-) -> None:
+def _check_options(ctx: typer.Context, *, is_run: bool, is_saved: bool) -> None:
     """Refuse options that do not go together."""
-    if run is None and out is None:
-        raise typer.BadParameter("give a file with -o, or a folder with --run", ctx=ctx)
-    given = ["--add"] if add else []
-    given += ["--" + name.replace("_", "-") for name, value in only_with_run.items() if value]
-    if run is None and given:
-        raise typer.BadParameter(f"{given[0]} is about a run: name its folder with --run", ctx=ctx)
+
+    def given(names: dict[str, str]) -> list[str]:
+        sources = {name: ctx.get_parameter_source(name) for name in names}
+        return [names[name] for name, own in sources.items() if own and own.name == "COMMANDLINE"]
+
+    problem = None
+    if not is_run and ctx.params["out"] is None:
+        problem = "give a file with -o, or a folder with --run"
+    elif not is_run and given(OF_RUNS):
+        problem = f"{given(OF_RUNS)[0]} is about a run: name its folder with --run"
+    elif is_saved and given(SHAPING):
+        shaping = ", ".join(given(SHAPING))
+        problem = f"{shaping} would fit a new model, and this embeds with a saved one"
+    if problem is not None:
+        raise typer.BadParameter(problem, ctx=ctx)
 
 
 @contextmanager

@@ -12,12 +12,17 @@ import typer
 
 from ddgk.cli import options
 from ddgk.cli.commands import elapsed
-from ddgk.cli.compare import fitted_model, listed
-from ddgk.cli.inputs import InputOptions, read_graphs, takes_graphs
+from ddgk.cli.compare import compared
+from ddgk.cli.inputs import InputOptions, takes_graphs
 from ddgk.cli.options import check_output, option
 from ddgk.errors import DatasetError, shown
 
 MAX_WORKERS = 4  # processes that embed and align for the server
+VALUES = (
+    "Colour by the columns of this .csv file, which has a row for every graph; it may be the table "
+    "of the molecules."
+)
+PROJECTION = "The map; auto is umap from 200 graphs on where it is installed, else pca."
 MAX_TEXTS = 50  # different texts of a column; with more, it says nothing on a map
 
 
@@ -40,22 +45,8 @@ def explore(
         str | None,
         option("TOKEN", "Token that requests must carry; 'new' makes one.", envvar="DDGK_TOKEN"),
     ] = None,
-    values: Annotated[
-        Path | None,
-        option(
-            "FILE",
-            "Colour by the columns of this .csv file, which has a row for every graph; it may be "
-            "the table of the molecules.",
-        ),
-    ] = None,
-    projection: Annotated[
-        str,
-        options.choice(
-            "projection",
-            "The map; auto is umap from 200 graphs on where it is installed, else pca.",
-            default="auto",
-        ),
-    ] = "auto",
+    values: Annotated[Path | None, option("FILE", VALUES)] = None,
+    projection: Annotated[str, options.choice("projection", PROJECTION, default="auto")] = "auto",
     aligned: Annotated[
         int, option("N", "Nearest graphs that the file aligns each graph with.", min=0)
     ] = 3,
@@ -78,25 +69,17 @@ def explore(
         check_output(out, (".html",), force=force)
     token = secrets.token_urlsafe(24) if token == "new" else token  # noqa: S105
     if serve:
-        from ddgk.explorer.server import check_address, check_installed
+        from ddgk.explorer.server import check_address
 
         check_address(host, token)
-        check_installed()
-    from ddgk.comparison import compare
     from ddgk.explorer.atlas import make_atlas
     from ddgk.explorer.page import write_page
 
-    dataset = read_graphs(graphs, **given.keywords(), quiet=quiet)
+    dataset = given.read(graphs, quiet=quiet)
     attributes = None if values is None else _read_values(values, len(dataset.graphs))
-    fitted = fitted_model(model, dataset.graphs, seed=seed, jobs=jobs, quiet=quiet)
-    found = compare(
-        dataset.graphs,
-        model=fitted,
-        classes=listed(dataset.classes),
-        random_state=seed,
-        n_jobs=jobs,
-    )
-    _tell("placing the graphs on a map", quiet)
+    found = compared(dataset, model, seed=seed, jobs=jobs, quiet=quiet)
+    if not quiet:  # both can take long
+        typer.echo("ddgk: placing the graphs on a map, aligning the nearest", err=True)
     atlas = make_atlas(
         found,
         title=dataset.name or graphs,
@@ -105,7 +88,6 @@ def explore(
         random_state=seed,
     )
     if out is not None:
-        _tell("aligning nearest graphs", quiet)
         write_page(atlas, out, n_aligned=aligned, n_jobs=jobs)
         if not quiet:
             typer.echo(
@@ -119,12 +101,6 @@ def explore(
             suffix = f"?token={token}" if token else ""
             typer.echo(f"serving http://{host}:{port}/{suffix} (Ctrl-C ends it)")
         run(atlas, host=host, port=port, token=token, n_workers=min(jobs, MAX_WORKERS))
-
-
-def _tell(what: str, quiet: bool) -> None:
-    """Say on stderr what is done next, since it can take long."""
-    if not quiet:
-        typer.echo(f"ddgk: {what}", err=True)
 
 
 def _read_values(path: Path, n_graphs: int) -> dict[str, list[Any]]:

@@ -6,13 +6,13 @@ import functools
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ddgk.cli.options import CHOICES, choice, option
-from ddgk.errors import DatasetError, LabelError, shown
+from ddgk.errors import DatasetError, shown
 
 if TYPE_CHECKING:
     from ddgk.graphs import Graph, Policies
@@ -47,25 +47,80 @@ HELP = {
 
 
 class InputOptions:
-    """The options of a command that say how graphs are read; None where one was not given."""
+    """How a command reads graphs: its options, of which those that were not given are None."""
 
     def __init__(self, **given: Any) -> None:
-        self.given = {name: value for name, value in given.items() if value is not None}
+        self._given = {name: value for name, value in given.items() if value is not None}
+        self._sets: dict[str, Dataset] = {}  # that were read
 
     @property
     def policies(self) -> Policies | None:
         """The policies that were asked for, or None for the defaults of each reader."""
         from ddgk.graphs import Policies
 
-        asked = {name: value for name, value in self.given.items() if name not in KEYS}
+        asked = {name: value for name, value in self._given.items() if name not in KEYS}
         if "threshold" in asked:
             asked.setdefault("negative_weights", "threshold")
         return Policies(**asked) if asked else None
 
-    def keywords(self) -> dict[str, Any]:
-        """Return the arguments of `read_graphs`."""
-        keys = {name: value for name, value in self.given.items() if name in KEYS}
-        return keys | {"policies": self.policies}
+    def read(self, source: str, *, quiet: bool = False) -> Dataset:
+        """Read what a name, file, folder, pattern, NAME:INDEX or smiles:TEXT stands for, once.
+
+        What was skipped is written to stderr, unless `quiet`.
+        """
+        from ddgk.io import Dataset
+
+        numbered = None if os.path.exists(source) else NUMBERED.fullmatch(source)
+        place = source if numbered is None else numbered["source"]
+        if place not in self._sets:
+            self._sets[place] = self._read_all(place, quiet)
+        found = self._sets[place]
+        if numbered is None:
+            return found
+        position = int(numbered["position"])
+        if position >= len(found.graphs):
+            n = len(found.graphs)
+            raise DatasetError(
+                f"{shown(place)} has no graph {position}; it holds {n}, counted from 0"
+            )
+        classes = None if found.classes is None else found.classes[position : position + 1]
+        return Dataset([found.graphs[position]], classes, found.name, found.report)
+
+    def read_one(self, source: str, *, quiet: bool = False) -> Graph:
+        """Read the one graph that a file holds, or that NAME:INDEX picks."""
+        graphs, named = self.read(source, quiet=quiet).graphs, shown(source)
+        if len(graphs) != 1:
+            raise DatasetError(
+                f"{named} holds {len(graphs)} graphs; pick one, from {named}:0 to "
+                f"{named}:{len(graphs) - 1}"
+            )
+        return graphs[0]
+
+    def _read_all(self, source: str, quiet: bool) -> Dataset:
+        from ddgk.graphs import from_smiles
+        from ddgk.io import Dataset, read
+
+        if source.startswith(SMILES):
+            molecule = from_smiles(source.removeprefix(SMILES), policies=self.policies)
+            return Dataset([molecule], None)
+        if not os.path.exists(source) and _is_molecule(source):
+            raise DatasetError(
+                f"{shown(source)!r} is neither a file nor a data set",
+                advice=f"write a molecule as {SMILES}{shown(source)}",
+            )
+        keys = {name: value for name, value in self._given.items() if name in KEYS}
+        found = read(source, **keys, policies=self.policies)
+        for line in [] if quiet else found.report.lines():
+            typer.echo(line, err=True)
+        return found
+
+
+def _is_molecule(source: str) -> bool:
+    """Tell whether text can be a molecule and is no data set's name."""
+    from ddgk.io import list_datasets
+    from ddgk.io.tables import looks_like_smiles
+
+    return looks_like_smiles(source) and all(info.name != source for info in list_datasets())
 
 
 def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -86,88 +141,6 @@ def takes_graphs(command: Callable[..., Any]) -> Callable[..., Any]:
     wrapped.__signature__ = signature.replace(parameters=[*keywords, *added])  # type: ignore[attr-defined]
     wrapped.__annotations__ = {item.name: item.annotation for item in (*own, *added)}
     return wrapped
-
-
-def read_graphs(source: str, *, quiet: bool = False, **how: Any) -> Dataset:
-    """Read everything that a name, file, folder, pattern, NAME:INDEX or smiles:TEXT stands for.
-
-    how: as for `ddgk.io.read`. What was skipped is written to stderr, unless `quiet`.
-    """
-    place, position = _split(source)
-    found = _read(place, quiet, how)
-    return found if position is None else _pick(found, place, position)
-
-
-def read_each(sources: Iterable[str], *, quiet: bool = False, **how: Any) -> dict[str, Graph]:
-    """Read the one graph that each file holds, or that NAME:INDEX picks; files are read once."""
-    files: dict[str, Dataset] = {}
-    graphs: dict[str, Graph] = {}
-    for source in sources:
-        place, position = _split(source)
-        if place not in files:
-            files[place] = _read(place, quiet, how)
-        found = files[place] if position is None else _pick(files[place], place, position)
-        if len(found.graphs) != 1:
-            named = shown(source)
-            raise DatasetError(
-                f"{named} holds {len(found.graphs)} graphs; pick one, from {named}:0 to "
-                f"{named}:{len(found.graphs) - 1}"
-            )
-        graphs[source] = found.graphs[0]
-    return graphs
-
-
-def _split(source: str) -> tuple[str, int | None]:
-    numbered = None if os.path.exists(source) else NUMBERED.fullmatch(source)
-    return (source, None) if numbered is None else (numbered["source"], int(numbered["position"]))
-
-
-def _read(source: str, quiet: bool, how: dict[str, Any]) -> Dataset:
-    from ddgk.graphs import from_smiles
-    from ddgk.io import Dataset, read
-
-    if source.startswith(SMILES):
-        return Dataset(
-            [from_smiles(source.removeprefix(SMILES), policies=how.get("policies"))], None
-        )
-    if not os.path.exists(source) and _is_molecule(source):
-        raise DatasetError(
-            f"{shown(source)!r} is neither a file nor a data set",
-            advice=f"write a molecule as {SMILES}{shown(source)}",
-        )
-    found = read(source, **how)
-    for line in [] if quiet else found.report.lines():
-        typer.echo(line, err=True)
-    return found
-
-
-def _is_molecule(source: str) -> bool:
-    """Tell whether text can be a molecule and is no data set's name."""
-    from ddgk.io import list_datasets
-    from ddgk.io.tables import looks_like_smiles
-
-    return looks_like_smiles(source) and all(info.name != source for info in list_datasets())
-
-
-def _pick(found: Dataset, source: str, position: int) -> Dataset:
-    from ddgk.io import Dataset
-
-    if position >= len(found.graphs):
-        raise DatasetError(
-            f"{shown(source)} has no graph {position}; it holds {len(found.graphs)}, counted from 0"
-        )
-    classes = None if found.classes is None else found.classes[position : position + 1]
-    return Dataset([found.graphs[position]], classes, found.name, found.report)
-
-
-def read_groups(kind: str, target: Graph, source: Graph) -> tuple[Any, Any]:
-    """Return the groups of both graphs' nodes: their labels, or None where they are to be found."""
-    if kind == "communities":
-        return None, None
-    for graph, what in ((target, "A"), (source, "B")):
-        if graph.node_labels is None:
-            raise LabelError(f"{what} has no node labels to group its nodes by")
-    return target.node_labels, source.node_labels
 
 
 def _options() -> dict[str, Any]:

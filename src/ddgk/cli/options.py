@@ -32,8 +32,6 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "engine": ("auto", "fused", "torch"),
     "if_busy": ("wait", "share", "fail"),
     "labels": ("soft", "strict", "ignore"),
-    "groups": ("communities", "labels"),
-    "detail": ("nodes", "groups"),
     "projection": ("auto", "umap", "pca"),
     "directed": ("keep", "undirected", "error"),
     "self_loops": ("keep", "drop", "error"),
@@ -60,6 +58,12 @@ def option(
     return typer.Option(
         *names, metavar=metavar, help=text, show_default=stated, rich_help_panel=panel, **how
     )
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return the question whether a word like this one was meant, or nothing."""
+    near = get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def choice(name: str, text: str, *, default: str | None = None, panel: str | None = None) -> Any:
@@ -113,19 +117,17 @@ def _value(text: str) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
-def configured(preset: str | None, changes: dict[str, Any]) -> Config:
+def configured(preset: str, changes: dict[str, Any]) -> Config:
     """Return a preset with some fields changed."""
     from ddgk.config import Config
     from ddgk.errors import ParameterError
 
-    config = Config.preset(preset or "default")
+    config = Config.preset(preset)
     known = config.get_params()
     for name in changes:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
             raise typer.BadParameter(
-                f"--set {name}: there is no such field{meant} (ddgk config lists all)"
+                f"--set {name}: there is no such field{meant(name, known)} (ddgk config lists all)"
             )
         if changes[name] == "none" and "None" in str(Config.__dataclass_fields__[name].type):
             changes = changes | {name: None}
@@ -185,7 +187,6 @@ Jobs = Annotated[
         panel=RUNNING,
     ),
 ]
-SEED = {"min": 0, "max": 2**32 - 1, "panel": MODEL}
-Seed = Annotated[int, option("N", "Seed of every random draw.", **SEED)]
+Seed = Annotated[int, option("N", "Seed of every random draw.", min=0, max=2**32 - 1, panel=MODEL)]
 SAVED = "Use a model that `ddgk embed --save-model` wrote, in place of fitting one."
 Model = Annotated[Path | None, option("FILE", SAVED, panel=MODEL)]

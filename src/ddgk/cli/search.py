@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from ddgk.cli import options
 from ddgk.cli.commands import Command, Commands, elapsed
 from ddgk.cli.compare import fitted_model
-from ddgk.cli.inputs import ONE_GRAPH, InputOptions, read_each, read_graphs, takes_graphs
+from ddgk.cli.inputs import ONE_GRAPH, InputOptions, takes_graphs
 from ddgk.cli.options import check_output, option
 from ddgk.errors import shown
+
+RERANK = "Align with this many of the nearest, and sort by what is shared."
 
 search = typer.Typer(
     cls=Commands,
@@ -43,7 +45,7 @@ def build(
     check_output(out, (), force=force)
     from ddgk.search import GraphIndex
 
-    collection = read_graphs(graphs, **given.keywords(), quiet=quiet).graphs
+    collection = given.read(graphs, quiet=quiet).graphs
     fitted = fitted_model(model, collection, seed=seed, jobs=jobs, quiet=quiet)
     index = GraphIndex.build(fitted, collection, n_jobs=jobs)
     index.save(out)
@@ -58,19 +60,9 @@ def query(
     index: Annotated[
         Path, typer.Argument(metavar="INDEX", help="As `ddgk search build` wrote it.")
     ],
-    graph: Annotated[
-        str,
-        typer.Argument(metavar="GRAPH", help=f"The query: {ONE_GRAPH}"),
-    ],
+    graph: Annotated[str, typer.Argument(metavar="GRAPH", help=f"The query: {ONE_GRAPH}")],
     k: Annotated[int, option("N", "How many graphs to return.", "-k", min=1)] = 10,
-    within: Annotated[
-        float | None,
-        option("DISTANCE", "Return all graphs at most this far away in place of k.", min=0),
-    ] = None,
-    rerank: Annotated[
-        int,
-        option("N", "Align with this many of the nearest, and sort by what is shared.", min=0),
-    ] = 0,
+    rerank: Annotated[int, option("N", RERANK, min=0)] = 0,
     out: Annotated[
         Path | None, option("FILE", "Write the hits to a .csv file too.", "-o", "--out")
     ] = None,
@@ -90,19 +82,16 @@ def query(
     from ddgk.similarity import match_lines
     from ddgk.tables import print_parts, text_table
 
-    wanted = read_each([graph], **given.keywords(), quiet=quiet)[graph]
+    wanted = given.read_one(graph, quiet=quiet)
     opened = GraphIndex.load(index)
-    hits = (
-        opened.query(wanted, k, rerank=rerank) if within is None else opened.within(wanted, within)
-    )
+    hits = opened.query(wanted, k, rerank=rerank)
     if out is not None:
         from ddgk.store.files import write_atomically
 
-        rows = [
-            (rank, hit.id, hit.name, hit.distance, hit.shared) for rank, hit in enumerate(hits, 1)
-        ]
-        heading = ("rank", "id", "name", "distance", "shared_part")
-        write_atomically(out, csv_bytes([heading, *rows]))
+        rows: list[Any] = [("rank", "id", "name", "distance", "shared_part")]
+        for rank, hit in enumerate(hits, 1):
+            rows.append((rank, hit.id, hit.name, hit.distance, hit.shared))
+        write_atomically(out, csv_bytes(rows))
     if quiet:
         return
     headings = ("rank", "graph", "distance", *(["why"] if rerank else []))

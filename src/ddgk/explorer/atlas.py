@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ddgk.comparison import Comparison
-from ddgk.errors import DDGKError, ParameterError
-from ddgk.explorer.coordinates import Projection, project
+from ddgk.errors import DDGKError, MissingExtraError, ParameterError
 from ddgk.graphs import Graph
 from ddgk.graphs.display import bond_orders, frequent_values, lay_out
 from ddgk.plain import visible
-from ddgk.similarity import match_graphs
+from ddgk.similarity import match_graphs, match_lines
 from ddgk.traits import measure
+from ddgk.vectors import principal_axes
 
-MAX_DRAWN = 5_000  # graphs whose drawings a static page holds
+Array = NDArray[np.float64]
+
+METHODS = ("auto", "umap", "pca")
+MIN_UMAP = 200  # graphs of a UMAP by itself: it compiles for several seconds in every process
+N_NEIGHBORS = 5  # of a new graph, whose places it is put between
 MAX_ALIGNED = 3_000  # pairs of graphs whose alignment a static page holds
 MAX_ALIGNED_NODES = 200
 MAX_CATEGORIES = 200
@@ -36,7 +45,10 @@ class Atlas:
     ----------
     title : str
     comparison : Comparison
-    projection : Projection
+    method : str
+        How the map was made, "UMAP" or "PCA".
+    places : array of shape (n_graphs, 2)
+        Where graphs are on the map, in the unit square.
     columns : list of dict
         What points can be coloured by: "name", "kind" ("category" or "number"), "values", and
         "labels" of categories.
@@ -44,7 +56,8 @@ class Atlas:
 
     title: str
     comparison: Comparison
-    projection: Projection
+    method: str
+    places: Array = field(repr=False)
     columns: list[dict[str, Any]] = field(repr=False)
 
     @property
@@ -54,10 +67,10 @@ class Atlas:
 
     def map_values(self) -> dict[str, Any]:
         """Return places, names, columns and neighbours as plain values."""
-        found, places = self.comparison, np.rint(self.projection.places * PLACES).astype(int)
+        found, places = self.comparison, np.rint(self.places * PLACES).astype(int)
         return {
             "title": visible(self.title, MAX_NAME),
-            "projection": self.projection.method,
+            "projection": self.method,
             "x": places[:, 0].tolist(),
             "y": places[:, 1].tolist(),
             "names": [visible(name, MAX_NAME) for name in found.names],
@@ -66,29 +79,37 @@ class Atlas:
             "distances": [[_short(value) for value in row] for row in found.neighbor_distances],
         }
 
-    def drawings(self) -> list[dict[str, Any]]:
-        """Return drawings of the first graphs, as many as a static page holds."""
-        return [drawing_values(graph) for graph in self.graphs[:MAX_DRAWN]]
+    def place(self, neighbors: Sequence[Mapping[str, Any]]) -> tuple[float, float]:
+        """Return where a new graph belongs: between its nearest neighbours, the nearest most.
+
+        neighbors: "position" and "distance" of each, nearest first.
+        """
+        near = [own["position"] for own in neighbors[:N_NEIGHBORS]]
+        distances = np.array([own["distance"] for own in neighbors[:N_NEIGHBORS]])
+        if distances[0] == 0:
+            x, y = self.places[near[0]]
+        else:
+            weights = 1 / distances**2
+            x, y = (weights[:, None] * self.places[near]).sum(axis=0) / weights.sum()
+        return float(x), float(y)
 
     def matches(self, n_aligned: int, *, n_jobs: int = 1) -> dict[str, dict[str, Any]]:
         """Align every graph with its nearest ones; keys are "i-j" with i < j."""
         from concurrent.futures import ThreadPoolExecutor
 
-        chosen: dict[tuple[int, int], None] = {}
-        for rank in range(min(n_aligned, self.comparison.neighbors.shape[1])):
-            for place, other in enumerate(self.comparison.neighbors[:, rank].tolist()):
-                pair = (min(place, other), max(place, other))
-                if max(self.graphs[k].n_nodes for k in pair) <= MAX_ALIGNED_NODES:
-                    chosen[pair] = None
-        pairs = list(chosen)[:MAX_ALIGNED]
+        graphs, by_rank = self.graphs, self.comparison.neighbors.T[:n_aligned].tolist()
+        every = (tuple(sorted(pair)) for others in by_rank for pair in enumerate(others))
+        small = (
+            pair for pair in every if max(graphs[k].n_nodes for k in pair) <= MAX_ALIGNED_NODES
+        )
+        pairs = list(dict.fromkeys(small))[:MAX_ALIGNED]
 
-        def work(pair: tuple[int, int]) -> dict[str, Any]:
-            target, source = (self.graphs[place] for place in pair)
-            return match_values(target, source, self.comparison.model)
+        def work(pair: tuple[int, ...]) -> dict[str, Any]:
+            return match_values(graphs[pair[0]], graphs[pair[1]], self.comparison.model)
 
         with ThreadPoolExecutor(n_jobs) as threads:
-            found = list(threads.map(work, pairs))
-        return {f"{i}-{j}": match for (i, j), match in zip(pairs, found, strict=True)}
+            found = threads.map(work, pairs)
+            return {f"{i}-{j}": match for (i, j), match in zip(pairs, found, strict=True)}
 
 
 def make_atlas(
@@ -139,23 +160,70 @@ def make_atlas(
         if len(np.unique(measured[:, place])) > 1
     ]
     columns.append(_number("outlier score", comparison.outlier_scores))
-    where = project(comparison.embedding, method=projection, random_state=random_state)
-    return Atlas(title, comparison, where, columns)
+    method, places = project(comparison.embedding, method=projection, random_state=random_state)
+    return Atlas(title, comparison, method, places, columns)
+
+
+def project(
+    embedding: NDArray[Any], *, method: str = "auto", random_state: int = 0
+) -> tuple[str, Array]:
+    """Compute a map: UMAP [1]_ of 200 graphs or more where umap-learn is installed, else PCA.
+
+    Returns what it is, "UMAP" or "PCA", and places in the unit square, (n_graphs, 2).
+
+    .. [1] McInnes, L., Healy, J., and Melville, J. "UMAP: Uniform Manifold Approximation and
+       Projection for Dimension Reduction." arXiv:1802.03426 (2018).
+
+    >>> project(np.array([[0.0, 0.0], [2.0, 0.0], [0.0, 1.0]]), method="pca")[1].shape
+    (3, 2)
+    """
+    if method not in METHODS:
+        raise ParameterError(
+            f"a map must be one of {', '.join(map(repr, METHODS))}, not {method!r}"
+        )
+    rows = np.ascontiguousarray(embedding, dtype=np.float32)
+    has_umap = find_spec("umap") is not None
+    if method == "umap" and not has_umap:
+        raise MissingExtraError("a UMAP needs umap-learn: pip install 'ddgk[explore]'")
+    least = {"umap": 15, "auto": MIN_UMAP, "pca": math.inf}[method]
+    if has_umap and len(rows) >= least and len(np.unique(rows, axis=0)) >= 5:
+        return "UMAP", _fit(_umap(rows, random_state))
+    mean, axes = principal_axes(rows, 2)
+    places = np.zeros((len(rows), 2))
+    places[:, : axes.shape[1]] = (rows - mean) @ axes
+    return "PCA", _fit(places)
+
+
+def _umap(rows: NDArray[np.float32], random_state: int) -> Array:
+    with warnings.catch_warnings():
+        # It warns that a seed leaves one thread, and about its own use of scikit-learn.
+        warnings.simplefilter("ignore")
+        reduce = import_module("umap").UMAP(
+            n_neighbors=min(15, len(rows) - 1), min_dist=0.1, random_state=random_state, n_jobs=1
+        )
+        found: Array = np.asarray(reduce.fit_transform(rows), dtype=np.float64)
+    return found
+
+
+def _fit(places: Array) -> Array:
+    """Scale both axes alike into the unit square; outlying graphs do not squeeze the others."""
+    if not np.isfinite(places).all():
+        raise ParameterError("the map has coordinates that are not finite")
+    low, high = np.quantile(places, (0.001, 0.999), axis=0)
+    reach = float((high - low).max()) or 1.0
+    centred = (np.clip(places, low - 0.05 * reach, high + 0.05 * reach) - (low + high) / 2) / reach
+    fitted: Array = np.clip(0.5 + 0.9 * centred, 0.0, 1.0)
+    return fitted
 
 
 def drawing_values(graph: Graph) -> dict[str, Any]:
     """Return a drawing of a graph.
 
-    Returns
-    -------
-    dict
-        "n", "m": numbers of nodes and edges. Unless it is too large: "p": coordinates, x and y of
-        each node in turn; "e": ends of each edge in turn; "l": node labels as text, "t": node names
-        as text, "o": bond orders (4 is aromatic) where it is a molecule, "b": edge labels as text
-        where it is not, "d": 1 where it is directed.
+    "n", "m": numbers of nodes and edges. Unless it is too large: "p": coordinates, x and y of each
+    node in turn; "e": ends of each edge in turn; "l": node labels as text, "t": node names as text,
+    "o": bond orders (4 is aromatic) where it is a molecule, "b": edge labels as text where it is
+    not, "d": 1 where it is directed.
 
-    Examples
-    --------
     >>> drawing_values(Graph(2, [(0, 1)]))
     {'n': 2, 'm': 1, 'p': [-500, 0, 500, 0], 'e': [0, 1]}
     """
@@ -181,15 +249,11 @@ def drawing_values(graph: Graph) -> dict[str, Any]:
 def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, Any]:
     """Align two graphs and explain their similarity.
 
-    Returns
-    -------
-    dict
-        "p": partner of every target node, -1 for none; "c": confidence in percent. With a model
-        that explains similarities, "s" and "z": what every node of the target and of the source
-        contributes to the similarity, in percent of the largest; "why": the kernel in words.
+    "p": partner of every target node, -1 for none; "c": confidence in percent; "lines": what is
+    shared and what differs, in words. With a model that explains similarities, "s" and "z": what
+    every node of the target and of the source contributes to the similarity, in percent of the
+    largest; "why": the kernel in words.
 
-    Examples
-    --------
     >>> path = Graph(3, [(0, 1), (1, 2)], node_labels="abc")
     >>> match_values(path, path)["p"]
     [0, 1, 2]
@@ -198,7 +262,7 @@ def match_values(target: Graph, source: Graph, model: Any = None) -> dict[str, A
     partners, sure = [-1] * target.n_nodes, [0] * target.n_nodes
     for (t, s), confidence in zip(match.pairs.tolist(), match.sureness.tolist(), strict=True):
         partners[t], sure[t] = s, round(100 * confidence)
-    found: dict[str, Any] = {"p": partners, "c": sure}
+    found: dict[str, Any] = {"p": partners, "c": sure, "lines": match_lines(match)}
     if hasattr(model, "explain_similarity"):
         try:
             why = model.explain_similarity(target, source)

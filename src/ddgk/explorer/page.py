@@ -13,9 +13,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ddgk.explorer.atlas import MAX_DRAWN, Atlas
+from ddgk.explorer.atlas import Atlas, drawing_values
 from ddgk.plain import visible
 
+MAX_DRAWN = 5_000  # graphs whose drawings a page without a server holds
 SCRIPTS = ("map.js", "drawing.js", "page.js")
 
 
@@ -31,9 +32,8 @@ def render_page(atlas: Atlas, *, n_aligned: int = 3, n_jobs: int = 1) -> str:
         Threads that align.
     """
     values = atlas.map_values()
-    values["graphs"] = atlas.drawings()
+    values["graphs"] = [drawing_values(graph) for graph in atlas.graphs[:MAX_DRAWN]]
     values["matches"] = atlas.matches(n_aligned, n_jobs=n_jobs)
-    values["limit"] = MAX_DRAWN
     return assemble(values, served=False)[0]
 
 
@@ -50,9 +50,7 @@ def assemble(values: dict[str, Any], *, served: bool) -> tuple[str, str]:
     The data is JSON, compressed and in base64, so that no name can end the element that holds it;
     the scripts put text into the page only as text.
     """
-    assets = files("ddgk.explorer").joinpath("assets")
-    style = assets.joinpath("style.css").read_text("utf-8")
-    script = "\n".join(assets.joinpath(name).read_text("utf-8") for name in SCRIPTS)
+    style, script = asset("style.css"), "\n".join(map(asset, SCRIPTS))
     script = f'"use strict";\n(() => {{\n{script}\n}})();\n'
     content = json.dumps(values, separators=(",", ":"), allow_nan=False).encode()
     # Without a time stamp, so that the same graphs give the same file.
@@ -76,10 +74,14 @@ def assemble(values: dict[str, Any], *, served: bool) -> tuple[str, str]:
         "script": script,
         "data": data,
     }
-    template = assets.joinpath("page.html").read_text("utf-8")
     # In one pass, so that nothing that is put in is looked at again.
-    page = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], template)
+    page = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], asset("page.html"))
     return page, policy
+
+
+def asset(name: str) -> str:
+    """Return a file of the page."""
+    return files("ddgk.explorer").joinpath("assets", name).read_text("utf-8")
 
 
 def _digest(text: str) -> str:

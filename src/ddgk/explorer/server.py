@@ -3,25 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import hmac
 import ipaddress
 import json
-from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.util import find_spec
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from ddgk.errors import DDGKError, GraphError, MissingExtraError, ParameterError
+from ddgk.errors import DDGKError, MissingExtraError, ParameterError
 from ddgk.explorer.atlas import Atlas, drawing_values
-from ddgk.explorer.openapi import description, documentation
-from ddgk.explorer.page import assemble
-from ddgk.explorer.workers import BusyServerError, TooLongError, Workers
-from ddgk.plain import graph_from_plain, graph_to_plain, visible
+from ddgk.explorer.page import assemble, asset
+from ddgk.explorer.workers import Workers
+from ddgk.plain import graph_to_plain, visible
 from ddgk.vectors import nearest_rows
+
+try:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.exceptions import HTTPException
+    from starlette.middleware import Middleware
+    from starlette.requests import Request
+    from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse
+    from starlette.routing import Route
+except ImportError as missing:
+    raise MissingExtraError(
+        "serving needs starlette and uvicorn: pip install 'ddgk[explore]'"
+    ) from missing
 
 MAX_BODY = 1 << 20  # bytes
 MAX_NODES = 2_000
@@ -34,59 +44,44 @@ EVERYWHERE = {"0.0.0.0", "::"}  # noqa: S104 addresses that stand for all names 
 LEAST_TOKEN = 16  # characters
 
 
-class _RefusedError(Exception):
-    """A request that is answered with an error."""
-
-    def __init__(self, status: int, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-
-
 def make_app(
     atlas: Atlas, *, token: str | None = None, hosts: tuple[str, ...] = (), **limits: Any
 ) -> Any:
     """Return the Starlette application.
 
-    Parameters
-    ----------
-    atlas : Atlas
-        Made with a model.
-    token : str, optional
-        Every request must carry it, as ``Authorization: Bearer TOKEN`` or, for the page, once as
-        ``/?token=TOKEN``.
-    hosts : tuple of str
-        Host names under which the server may be addressed, besides the loopback ones.
-    **limits
-        As for `Workers`: n_workers, max_waiting, seconds, max_memory.
+    token: every request must carry it, as ``Authorization: Bearer TOKEN`` or, for the page, once as
+    ``/?token=TOKEN``. hosts: names under which the server may be addressed, besides the loopback
+    ones. limits: as for `Workers`.
     """
-    check_installed()
-    from starlette.applications import Starlette
-    from starlette.middleware import Middleware
-    from starlette.routing import Route
-
     if atlas.comparison.model is None:
         raise ParameterError("the server needs the model that embedded the graphs")
-    service = _Service(atlas, Workers(atlas.comparison.model, **limits))
+    workers = Workers(atlas.comparison.model, **limits)
+    service = _Service(atlas, workers)
+    page, policy = assemble(atlas.map_values(), served=True)
 
     @asynccontextmanager
     async def running(_: Any) -> AsyncIterator[None]:
-        service.workers.start()
+        workers.start()
         yield
-        service.workers.stop()
+        workers.stop()
 
+    health = {"status": "ok", "n_graphs": len(atlas.graphs)}
     routes = [
-        Route("/", service.page),
-        Route("/health", service.health),
-        Route("/openapi.json", service.openapi),
-        Route("/docs", service.docs),
+        Route("/", HTMLResponse(page), methods=["GET"]),
+        Route("/docs", HTMLResponse(asset("api.html")), methods=["GET"]),
+        Route("/openapi.json", JSONResponse(json.loads(asset("openapi.json"))), methods=["GET"]),
+        Route("/health", JSONResponse(health), methods=["GET"]),
         Route("/api/graph/{position:int}", service.graph),
         Route("/api/embed", service.embed, methods=["POST"]),
         Route("/api/similar", service.similar, methods=["POST"]),
         Route("/api/align", service.align, methods=["POST"]),
     ]
     allowed = {"localhost", "127.0.0.1", "[::1]", *hosts}
-    guard = Middleware(_Guard, token=token, hosts=allowed, policy=service.policy)
-    return Starlette(routes=routes, middleware=[guard], lifespan=running)
+    guard = Middleware(_Guard, token=token, hosts=allowed, policy=policy)
+    refusals = {HTTPException: _refuse, DDGKError: _refuse}
+    return Starlette(
+        routes=routes, middleware=[guard], lifespan=running, exception_handlers=refusals
+    )
 
 
 def serve(
@@ -99,11 +94,8 @@ def serve(
 ) -> None:
     """Serve the page until the process is interrupted; other than loopback needs a token."""
     check_address(host, token)
-    app = make_app(atlas, token=token, hosts=(host,), **limits)
-    import uvicorn
-
     uvicorn.run(
-        app,
+        make_app(atlas, token=token, hosts=(host,), **limits),
         host=host,
         port=port,
         log_level="warning",
@@ -113,12 +105,6 @@ def serve(
         timeout_keep_alive=10,
         h11_max_incomplete_event_size=16_384,
     )
-
-
-def check_installed() -> None:
-    """Check that the libraries of the server are there."""
-    if find_spec("starlette") is None or find_spec("uvicorn") is None:
-        raise MissingExtraError("serving needs starlette and uvicorn: pip install 'ddgk[explore]'")
 
 
 def check_address(host: str, token: str | None) -> None:
@@ -160,16 +146,13 @@ class _Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        from starlette.requests import Request
-        from starlette.responses import JSONResponse, RedirectResponse
 
         async def send_guarded(message: Any) -> None:
             if message["type"] == "http.response.start":
                 message["headers"] = [*message.get("headers", ()), *self.headers]
             await send(message)
 
-        request = Request(scope)
-        refused: Any = None
+        request, refused = Request(scope), None
         host = request.headers.get("host", "")
         name = host.rsplit(":", 1)[0] if not host.endswith("]") else host
         origin = request.headers.get("origin")
@@ -193,27 +176,11 @@ class _Guard:
         return any(hmac.compare_digest(text.encode(), self.token.encode()) for text in given)
 
 
-def _answers(answer: Any) -> Any:
-    """Turn what an endpoint returns into JSON, and an error into a status and a message."""
-
-    @functools.wraps(answer)
-    async def respond(self: Any, request: Any) -> Any:
-        from starlette.responses import JSONResponse
-
-        headers = None
-        try:
-            return JSONResponse(await answer(self, request))
-        except _RefusedError as error:
-            status, message = error.status, str(error)
-        except BusyServerError as error:
-            status, message, headers = 429, str(error), {"retry-after": "2"}
-        except TooLongError as error:
-            status, message = 503, str(error)
-        except DDGKError as error:
-            status, message = 422, str(error)
-        return JSONResponse({"error": visible(message)}, status, headers)
-
-    return respond
+async def _refuse(_: Any, error: Exception) -> Any:
+    """Answer with the status and the message of an error."""
+    status = getattr(error, "status_code", 422)
+    headers = {"retry-after": "2"} if status == 429 else None
+    return JSONResponse({"error": visible(getattr(error, "detail", error))}, status, headers)
 
 
 class _Service:
@@ -221,58 +188,24 @@ class _Service:
 
     def __init__(self, atlas: Atlas, workers: Workers) -> None:
         self.atlas, self.workers = atlas, workers
-        self._page, self.policy = assemble(atlas.map_values(), served=True)
-        self._drawings: OrderedDict[int, Any] = OrderedDict()
+        self._drawing = lru_cache(N_CACHED)(lambda place: drawing_values(atlas.graphs[place]))
 
-    async def page(self, _: Any) -> Any:
-        """Return the page."""
-        from starlette.responses import HTMLResponse
-
-        return HTMLResponse(self._page)
-
-    async def docs(self, _: Any) -> Any:
-        """Return the description of the API for readers."""
-        from starlette.responses import HTMLResponse
-
-        return HTMLResponse(documentation())
-
-    @_answers
-    async def openapi(self, _: Any) -> Any:
-        """Return the description of the API."""
-        return description()
-
-    @_answers
-    async def health(self, _: Any) -> Any:
-        """Say that the server runs."""
-        return {"status": "ok", "n_graphs": len(self.atlas.graphs)}
-
-    @_answers
     async def graph(self, request: Any) -> Any:
         """Return name and drawing of one graph."""
         position = self._position(request.path_params["position"])
-        drawing = self._drawings.get(position)
-        if drawing is None:
-            drawing = await asyncio.to_thread(drawing_values, self.atlas.graphs[position])
-            self._drawings[position] = drawing
-            if len(self._drawings) > N_CACHED:
-                self._drawings.popitem(last=False)
+        drawing = await asyncio.to_thread(self._drawing, position)
         name = visible(self.atlas.comparison.names[position], 80)
-        return {"position": position, "name": name, "drawing": drawing}
+        return JSONResponse({"position": position, "name": name, "drawing": drawing})
 
-    @_answers
     async def embed(self, request: Any) -> Any:
         """Embed a graph and place it on the map."""
         body = await _body(request, ("graph", "k"))
         found = await self.workers.run("embed", [_plain(body.get("graph"))])
         neighbors = await self._near(found["row"], body.get("k", 10))
-        return {
-            "embedding": found["row"],
-            "place": self.atlas.projection.place(neighbors),
-            "drawing": found["drawing"],
-            "neighbors": neighbors,
-        }
+        place = self.atlas.place(neighbors)
+        told = {"place": place, "drawing": found["drawing"], "neighbors": neighbors}
+        return JSONResponse({"embedding": found["row"], **told})
 
-    @_answers
     async def similar(self, request: Any) -> Any:
         """Return the graphs nearest to a graph, or to one of the collection."""
         body = await _body(request, ("graph", "position", "k"))
@@ -282,23 +215,22 @@ class _Service:
             row = self.atlas.comparison.embedding[position]
         else:
             row = (await self.workers.run("embed", [_plain(body.get("graph"))]))["row"]
-        return {"neighbors": await self._near(row, body.get("k", 10), position)}
+        return JSONResponse({"neighbors": await self._near(row, body.get("k", 10), position)})
 
-    @_answers
     async def align(self, request: Any) -> Any:
         """Align two graphs, each given or one of the collection."""
         body = await _body(request, ("target", "source"))
         pair = [self._given(body.get(key), key) for key in ("target", "source")]
-        return await self.workers.run("align", pair)
+        return JSONResponse(await self.workers.run("align", pair))
 
     def _position(self, value: Any) -> int:
         if type(value) is not int or not 0 <= value < len(self.atlas.graphs):
-            raise _RefusedError(404, f"there is no graph at position {visible(value, 30)}")
+            raise HTTPException(404, f"there is no graph at position {visible(value, 30)}")
         return value
 
     def _given(self, value: Any, key: str) -> dict[str, Any]:
         if not isinstance(value, dict) or len(value) != 1:
-            raise _RefusedError(422, f"{key} must be an object with 'graph' or 'position'")
+            raise HTTPException(422, f"{key} must be an object with 'graph' or 'position'")
         if "position" in value:
             graph = self.atlas.graphs[self._position(value["position"])]
             _check_size(graph.n_nodes, graph.n_edges)
@@ -307,11 +239,10 @@ class _Service:
 
     async def _near(self, row: Any, k: Any, without: int | None = None) -> list[dict[str, Any]]:
         if type(k) is not int or not 1 <= k <= MAX_NEIGHBORS:
-            raise _RefusedError(422, f"k must be between 1 and {MAX_NEIGHBORS}")
+            raise HTTPException(422, f"k must be between 1 and {MAX_NEIGHBORS}")
         rows, names = self.atlas.comparison.embedding, self.atlas.comparison.names
-        near, apart = await asyncio.to_thread(
-            nearest_rows, rows, np.asarray(row, np.float32), k + 1
-        )
+        query = np.asarray(row, np.float32)
+        near, apart = await asyncio.to_thread(nearest_rows, rows, query, k + 1)
         found = [
             {"position": place, "name": visible(names[place], 80), "distance": distance}
             for place, distance in zip(near.tolist(), apart.tolist(), strict=True)
@@ -323,17 +254,16 @@ class _Service:
 async def _body(request: Any, known: tuple[str, ...]) -> dict[str, Any]:
     """Read a JSON object of limited size in limited time."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise _RefusedError(415, "the content type must be application/json")
+        raise HTTPException(415, "the content type must be application/json")
     try:
-        content = await asyncio.wait_for(_read(request), BODY_SECONDS)
-        body = json.loads(content)
+        body = json.loads(await asyncio.wait_for(_read(request), BODY_SECONDS))
     except TimeoutError:
-        raise _RefusedError(408, "the request took too long to arrive") from None
+        raise HTTPException(408, "the request took too long to arrive") from None
     except (ValueError, RecursionError):
-        raise _RefusedError(400, "the body is not JSON") from None
+        raise HTTPException(400, "the body is not JSON") from None
     unknown = sorted(set(body) - set(known)) if isinstance(body, dict) else [""]
     if unknown:
-        raise _RefusedError(422, f"the body must be an object with {', '.join(known)}")
+        raise HTTPException(422, f"the body must be an object with {', '.join(known)}")
     found: dict[str, Any] = body
     return found
 
@@ -343,34 +273,30 @@ async def _read(request: Any) -> bytes:
     async for chunk in request.stream():
         content += chunk
         if len(content) > MAX_BODY:
-            raise _RefusedError(413, f"the body has more than {MAX_BODY:,} bytes")
+            raise HTTPException(413, f"the body has more than {MAX_BODY:,} bytes")
     return bytes(content)
 
 
 def _plain(graph: Any) -> dict[str, Any]:
-    """Check the size of a graph before anything is made of it, then everything else."""
+    """Check the size of a graph; the worker that makes it checks everything else."""
     if isinstance(graph, dict) and graph.keys() == {"smiles"}:
         text = graph["smiles"]
         if not isinstance(text, str) or not 0 < len(text) <= MAX_SMILES:
-            raise _RefusedError(422, f"smiles must be text of at most {MAX_SMILES:,} characters")
+            raise HTTPException(422, f"smiles must be text of at most {MAX_SMILES:,} characters")
         return graph
     if not isinstance(graph, dict) or not isinstance(graph.get("edges"), list):
-        raise _RefusedError(
+        raise HTTPException(
             422, "a graph must be an object with 'n_nodes' and 'edges', or 'smiles'"
         )
     n_nodes = graph.get("n_nodes")
     if type(n_nodes) is not int:
-        raise _RefusedError(422, "n_nodes must be a whole number")
+        raise HTTPException(422, "n_nodes must be a whole number")
     _check_size(n_nodes, len(graph["edges"]))
-    try:
-        graph_from_plain(graph)
-    except GraphError as error:
-        raise _RefusedError(422, str(error)) from None
     return graph
 
 
 def _check_size(n_nodes: int, n_edges: int) -> None:
     if n_nodes > MAX_NODES or n_edges > MAX_EDGES:
-        raise _RefusedError(
+        raise HTTPException(
             413, f"a graph may have {MAX_NODES:,} nodes and {MAX_EDGES:,} edges at most"
         )

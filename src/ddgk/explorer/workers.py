@@ -17,9 +17,13 @@ STARTUP_SECONDS = 120.0
 class BusyServerError(DDGKError, RuntimeError):
     """Too many requests are waiting."""
 
+    status_code = 429
+
 
 class TooLongError(DDGKError, TimeoutError):
     """A request took longer than it may, and was stopped."""
+
+    status_code = 503
 
 
 class _WorkerError(DDGKError, ValueError):
@@ -44,7 +48,7 @@ def _serve(connection: Any, model: Any, max_memory: int) -> None:
             return
         try:
             made = [
-                as_graph(graph["smiles"]) if "smiles" in graph else graph_from_plain(graph)
+                as_graph(graph["smiles"]) if graph.keys() == {"smiles"} else graph_from_plain(graph)
                 for graph in graphs
             ]
             if task == "align":
@@ -58,7 +62,7 @@ def _serve(connection: Any, model: Any, max_memory: int) -> None:
         except MemoryError:
             connection.send(("refused", "the graphs need more memory than a request may have"))
         except Exception as error:
-            connection.send(("failed", type(error).__name__))
+            connection.send(("refused", f"internal error ({type(error).__name__})"))
 
 
 class _Worker:
@@ -73,9 +77,8 @@ class _Worker:
     def start(self) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
-        self._process = context.Process(
-            target=_serve, args=(theirs, self._model, self._max_memory), daemon=True
-        )
+        how = (theirs, self._model, self._max_memory)
+        self._process = context.Process(target=_serve, args=how, daemon=True)
         self._process.start()
         theirs.close()
         if not self._connection.poll(STARTUP_SECONDS) or self._connection.recv()[0] != "ready":
@@ -96,7 +99,7 @@ class _Worker:
                 self.stop()
                 raise _WorkerError("the worker ended, perhaps for lack of memory") from None
         if status != "done":
-            raise _WorkerError(answer if status == "refused" else f"internal error ({answer})")
+            raise _WorkerError(answer)
         return answer
 
     def stop(self) -> None:
@@ -108,19 +111,10 @@ class _Worker:
 
 
 class Workers:
-    """A fixed number of processes and a bounded queue.
+    """A fixed number of processes with copies of a model, and a bounded queue.
 
-    Parameters
-    ----------
-    model : DDGK
-        Fitted; every process gets a copy.
-    n_workers : int
-    max_waiting : int
-        Requests that may wait; more are refused at once.
-    seconds : float
-        Time of one request.
-    max_memory : int
-        Bytes of data of one process.
+    max_waiting: requests that may wait; more are refused at once. seconds: of one request.
+    max_memory: bytes of data of one process.
     """
 
     def __init__(
@@ -133,7 +127,7 @@ class Workers:
         max_memory: int = 4 << 30,
     ) -> None:
         self._workers = [_Worker(model, max_memory) for _ in range(n_workers)]
-        self._free: asyncio.Queue[_Worker] | None = None
+        self._free: asyncio.Queue[_Worker]
         self._max_waiting, self._seconds = max_waiting, seconds
         self._inside = 0
 
@@ -151,7 +145,6 @@ class Workers:
 
     async def run(self, task: str, graphs: list[Any]) -> Any:
         """Run a task on plain graphs: "embed" one, or "align" two."""
-        assert self._free is not None
         if self._inside >= self._max_waiting + len(self._workers):
             raise BusyServerError("too many requests are waiting; try again in a few seconds")
         self._inside += 1

@@ -11,37 +11,23 @@ from numpy.typing import NDArray
 
 from ddgk.alignment import Alignment, GroupAlignment
 from ddgk.errors import ParameterError
-from ddgk.graphs.display import PALETTE
+from ddgk.graphs.display import PALETTE, bond_orders
 from ddgk.plain import visible
 from ddgk.plots.canvas import (
-    EDGE,
     FAINT,
     INK,
     SHEET,
     add_legend,
-    check_path,
     colour_dots,
-    draw_edges,
-    draw_nodes,
     legend_dot,
     new_figure,
     save,
     style,
     tick_names,
 )
-from ddgk.plots.scene import (
-    MOST_NODES,
-    DrawnGraph,
-    Scene,
-    lay_out_pair,
-    show_groups,
-    show_nodes,
-)
+from ddgk.plots.scene import DrawnGraph, Scene, lay_out_pair, set_scene
 
-CHOICES = {
-    "layout": ("matched", "own"),
-    "detail": ("auto", "nodes", "groups"),
-}
+LAYOUTS = ("matched", "own")
 
 Array = NDArray[np.float64]
 
@@ -51,18 +37,25 @@ REACH = 1 + MARGIN
 WIDTH = 2 * (REACH + LEAN * REACH) + 0.04
 LOW, HIGH = -0.78, HEIGHT + 0.75
 
-LOST = PALETTE[5]
+SQUARE = np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+
+SOFT = "#555555"
+EDGE, LOST = "#6b7280", PALETTE[5]
 DASHED: Any = (0, (3, 1.5))
 DOTTED: Any = (0, (1, 1.6))
 UNSURE = 0.75
 MOST_COLUMNS = 5  # of a legend
+# Above these numbers text would be too small to read.
+MOST_NAMED_NODES = 45
+MOST_NAMED_EDGES = 14
+WIDER = {1: 1.0, 2: 2.2, 3: 3.2, 4: 1.6}  # bonds by their order; 4 is aromatic
+LARGE = 20.0  # width in points of discs that stand for many nodes
 
 
 def alignment(
     found: Alignment | GroupAlignment,
     *,
     layout: str = "matched",
-    detail: str = "auto",
     title: str | None = None,
     path: str | PathLike[str] | None = None,
 ) -> Any:
@@ -77,12 +70,11 @@ def alignment(
     Parameters
     ----------
     found : Alignment or GroupAlignment
-        As `ddgk.align` or `Alignment.coarsen` returns it.
+        As `ddgk.align` or `Alignment.coarsen` returns it. Of graphs of more than 60 nodes
+        communities are drawn.
     layout : {"matched", "own"}
         "matched" places every target node, and every column of the heat map, where its partner is.
         "own" draws each graph by itself, in its own node order.
-    detail : {"auto", "nodes", "groups"}
-        What a disc is. "auto": a node up to 60 nodes, beyond that a community.
     title : str, optional
         Default: the names of the graphs.
     path : str or path, optional
@@ -101,14 +93,13 @@ def alignment(
     3
     """
     titles = None if title is None else [title]
-    return alignments([found], layout=layout, detail=detail, titles=titles, path=path)
+    return alignments([found], layout=layout, titles=titles, path=path)
 
 
 def alignments(
     several: Sequence[Alignment | GroupAlignment],
     *,
     layout: str = "matched",
-    detail: str = "auto",
     titles: Sequence[str] | None = None,
     path: str | PathLike[str] | None = None,
 ) -> Any:
@@ -117,7 +108,7 @@ def alignments(
     Parameters
     ----------
     several : sequence of Alignment or GroupAlignment
-    layout, detail, path
+    layout, path
         As for `alignment`.
     titles : sequence of str, optional
 
@@ -125,29 +116,16 @@ def alignments(
     -------
     matplotlib.figure.Figure
     """
-    check_path(path)
-    for name, value in (("layout", layout), ("detail", detail)):
-        if value not in CHOICES[name]:
-            listed = ", ".join(map(repr, CHOICES[name]))
-            raise ParameterError(f"{name} must be one of {listed}, not {value!r}")
+    if layout not in LAYOUTS:
+        raise ParameterError(f"layout must be one of 'matched', 'own', not {layout!r}")
     if not several:
         raise ParameterError("there is no alignment to draw; give at least one")
     if titles is not None and len(titles) != len(several):
         raise ParameterError(f"{len(several)} alignments need as many titles, not {len(titles)}")
-    scenes = [_set_scene(found, detail) for found in several]
-    names = [scene.title for scene in scenes] if titles is None else list(titles)
-    with style():
+    with style(path):
+        scenes = [set_scene(found) for found in several]
+        names = [scene.title for scene in scenes] if titles is None else titles
         return save(_draw(scenes, names, matched=layout == "matched"), path)
-
-
-def _set_scene(found: Alignment | GroupAlignment, detail: str) -> Scene:
-    """Choose between a disc for every node and a disc for every group."""
-    if isinstance(found, GroupAlignment):
-        return show_nodes(found.nodes) if detail == "nodes" else show_groups(found)
-    many = max(found.target.n_nodes, found.source.n_nodes) > MOST_NODES
-    if detail == "groups" or (detail == "auto" and many):
-        return show_groups(found.coarsen())
-    return show_nodes(found)
 
 
 def _draw(scenes: Sequence[Scene], titles: Sequence[str], *, matched: bool) -> Any:
@@ -164,63 +142,38 @@ def _draw(scenes: Sequence[Scene], titles: Sequence[str], *, matched: bool) -> A
     heat_maps = []
     for place, (scene, title) in enumerate(zip(scenes, titles, strict=True)):
         drawing = figure.add_subplot(grid[0, place])
-        heat_map = figure.add_subplot(grid[0, 1] if single else grid[1, place])
-        box = drawing.get_position()
-        inches = box.width * figure.get_figwidth(), box.height * figure.get_figheight()
-        draw_scene(drawing, scene, matched=matched, inches=inches)
-        image = draw_attention(heat_map, scene, matched=matched)
+        heat_maps.append(figure.add_subplot(grid[0, 1] if single else grid[1, place]))
+        _draw_sheets(drawing, scene, matched)
+        image = _draw_heat_map(heat_maps[-1], scene, matched)
         drawing.set_title(visible(title), fontsize=13, fontweight="bold", loc="left", pad=24)
-        drawing.annotate(
-            scene.verdict,
-            (0, 1),
-            xycoords="axes fraction",
-            xytext=(0, 7),
-            textcoords="offset points",
-            color="#555555",
-        )
-        heat_maps.append(heat_map)
+        drawing.annotate(scene.verdict, (0, 1), xytext=(0, 7), color=SOFT,
+                         xycoords="axes fraction", textcoords="offset points")  # fmt: skip
     scale = figure.colorbar(image, ax=heat_maps, fraction=0.046 / len(scenes), pad=0.025, aspect=28)
     scale.set_label("attention")
     scale.outline.set_visible(False)
     return figure
 
 
-def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, float]) -> None:
-    """Draw both sheets and the lines between them. inches: width and height of the axes."""
+def _draw_sheets(axes: Any, scene: Scene, matched: bool) -> None:
+    """Draw both sheets and the lines between them."""
     from matplotlib.collections import LineCollection
     from matplotlib.colors import to_rgba_array
 
-    units = 72 * inches[0] / WIDTH, 72 * inches[1] / (HIGH - LOW)
-    target, source = _place(scene, matched, units)
+    target, source = _place(axes, scene, matched)
     # From below: a sheet, its edges, the lines, the upper sheet that they shine through, its edges.
-    for own, places, height, order in (
-        (scene.target, target, HEIGHT, 2.0),
-        (scene.source, source, 0.0, 0.0),
-    ):
+    layers = ((target, HEIGHT, 2.0), (source, 0.0, 0.0))
+    for own, (places, height, order) in zip(scene.drawn, layers, strict=True):
         _draw_sheet(axes, height, own.text, order)
-        lost = ~own.kept
-        draw_edges(
-            axes,
-            own.graph,
-            places,
-            size=float(own.sizes.max()),
-            colours=[LOST if gone else EDGE for gone in lost],
-            widths=own.widths,
-            styles=[DASHED if gone else "solid" for gone in lost],
-            zorder=order + 0.5,
-        )
-        draw_nodes(axes, own.graph, places, own.colours, size=own.sizes, hollow=~own.matched)
+        _draw_edges(axes, own, places, order + 0.5)
+        _draw_nodes(axes, own, places)
     pairs, strength, matches = scene.links
-    colours = [scene.target.colours[t] for t in pairs[:, 0].tolist()]
-    thick = np.clip(np.sqrt(float(scene.target.sizes.min()) / 330), 0.35, 1.0)
-    widths = np.where(matches, 0.5 + 3.2 * strength * thick, 0.7 + 2.0 * strength)
-    whole = np.stack([target[pairs[:, 0]], source[pairs[:, 1]]], axis=1)
-    styles = ["solid" if match else DOTTED for match in matches]
+    colours = [scene.drawn[0].colours[t] for t in pairs[:, 0].tolist()]
+    thick = np.clip(np.sqrt(float(scene.drawn[0].sizes.min()) / 330), 0.35, 1.0)
     axes.add_collection(
         LineCollection(
-            list(whole),
-            linewidths=widths,
-            linestyles=styles,
+            list(np.stack([target[pairs[:, 0]], source[pairs[:, 1]]], axis=1)),
+            linewidths=np.where(matches, 0.5 + 3.2 * strength * thick, 0.7 + 2.0 * strength),
+            linestyles=["solid" if match else DOTTED for match in matches],
             colors=to_rgba_array(colours, np.where(matches, 0.85, 0.6)),
             zorder=1.5,
             capstyle="butt",
@@ -233,51 +186,104 @@ def draw_scene(axes: Any, scene: Scene, *, matched: bool, inches: tuple[float, f
     _explain(axes, scene)
 
 
-def draw_attention(axes: Any, scene: Scene, *, matched: bool) -> Any:
+def _draw_edges(axes: Any, own: DrawnGraph, places: Array, zorder: float) -> None:
+    """Draw edges as lines, with their labels while there are few.
+
+    Bonds of molecules have no labels, but are as wide as their order.
+    """
+    from matplotlib.collections import LineCollection
+
+    graph, widths, bonds = own.graph, own.widths, bond_orders(own.graph)
+    if widths is None:
+        width = 0.5 + 1.1 * np.sqrt(own.sizes.max() / 330)
+        widths = width * np.array([WIDER[order] for order in bonds or (1,)])
+    ends = places[graph.edges]
+    axes.add_collection(
+        LineCollection(
+            list(ends),
+            colors=[EDGE if kept else LOST for kept in own.kept],
+            linewidths=widths,
+            linestyles=["solid" if kept else DASHED for kept in own.kept],
+            zorder=zorder,
+            capstyle="round",
+            gid="edges",
+        )
+    )
+    if graph.edge_labels is not None and bonds is None and graph.n_edges <= MOST_NAMED_EDGES:
+        box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+        how: dict[str, Any] = {"fontsize": 6.5, "color": "#374151", "zorder": zorder + 0.1}
+        for (x, y), label in zip(ends.mean(axis=1), graph.edge_labels, strict=True):
+            axes.text(x, y, visible(label, 4), ha="center", va="center", bbox=box, **how)
+
+
+def _draw_nodes(axes: Any, own: DrawnGraph, places: Array) -> None:
+    """Draw nodes as discs, those without a partner as rings, with names while there are few.
+
+    Names stand inside where all are short.
+    """
+    from matplotlib.colors import to_rgb
+
+    matched = own.matched
+    faces = [c if full else "white" for c, full in zip(own.colours, matched, strict=True)]
+    rims = ["white" if full else c for c, full in zip(own.colours, matched, strict=True)]
+    how = {"edgecolors": rims, "linewidths": np.where(matched, 0.8, 1.6), "zorder": 3}
+    axes.scatter(*places.T, s=own.sizes, c=faces, gid="nodes", **how)
+    names = list(map(str, own.graph.node_names))
+    inside = max(map(len, names)) <= 3
+    if len(names) > (MOST_NAMED_NODES if inside else MOST_NAMED_NODES // 2):
+        return
+    for name, place, face, width in zip(names, places, faces, np.sqrt(own.sizes), strict=True):
+        text, below = {"va": "top", "fontsize": 7.0, "color": INK}, -width / 2 - 1
+        if inside:
+            letter = float(np.clip(0.46 * width, 3.5, 8.5 if width <= LARGE else 12.0))
+            dark = np.dot(to_rgb(face), (0.299, 0.587, 0.114)) < 0.6
+            text = {"va": "center_baseline", "fontsize": letter, "color": "white" if dark else INK}
+            below = -0.1 * letter
+        offset = {"xytext": (0, below), "textcoords": "offset points"}
+        axes.annotate(visible(name, 12), place, ha="center", zorder=4, **offset, **text)
+
+
+def _draw_heat_map(axes: Any, scene: Scene, matched: bool) -> Any:
     """Draw the attention as a heat map, a row per target node; frames mark the matching."""
     from matplotlib.collections import PolyCollection
 
     found = scene.found
-    order = _by_partner(scene) if matched else np.arange(found.source.n_nodes)
+    order = np.arange(found.source.n_nodes)
+    if matched:  # source nodes as their partners stand; those without one come last
+        partners = found.pairs[np.argsort(found.pairs[:, 0]), 1]
+        order = np.concatenate([partners, np.setdiff1d(order, partners)])
     shown = found.attention[:, order]
     image = axes.imshow(shown, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    column = np.argsort(order)[found.pairs[:, 1]]
-    corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
-    centres = np.stack([column, found.pairs[:, 0]], axis=1)
-    largest = max(shown.shape)
+    centres = np.stack([np.argsort(order)[found.pairs[:, 1]], found.pairs[:, 0]], axis=1)
     axes.add_collection(
         PolyCollection(
-            list(centres[:, None, :] + 0.94 * corners),
+            list(centres[:, None, :] + 0.94 * SQUARE / 2),
             facecolors="none",
             edgecolors=PALETTE[1],
-            linewidths=1.6 if largest <= 25 else 0.8,
+            linewidths=1.6 if max(shown.shape) <= 25 else 0.8,
             gid="matching",
         )
     )
-    if scene.unit == "group" and largest <= 12:
-        for (row, place), share in np.ndenumerate(shown):
-            if share >= 0.01:
-                text = "white" if share > 0.6 else INK
-                axes.text(place, row, f"{share:.2f}", color=text, ha="center", va="center")
-    tick_names(axes.yaxis, scene.target.ticks)
-    tick_names(axes.xaxis, [scene.source.ticks[s] for s in order])
+    tick_names(axes.yaxis, scene.drawn[0].ticks)
+    tick_names(axes.xaxis, [scene.drawn[1].ticks[s] for s in order])
     axes.set_ylabel(f"target {scene.unit}")
     axes.set_xlabel(f"source {scene.unit}")
-    for spine in axes.spines.values():
-        spine.set_color(FAINT)
+    axes.spines[:].set_color(FAINT)
     axes.tick_params(length=2, color=FAINT, labelcolor=INK)
     return image
 
 
-def _place(scene: Scene, matched: bool, units: tuple[float, float]) -> tuple[Array, Array]:
-    """Place all discs on their sheets so that none hides another. units: points per unit."""
-    discs = float(max(scene.target.sizes.max(), scene.source.sizes.max())) ** 0.5 + 1.5
-    gaps = discs / units[0], discs / units[1] / FLAT
+def _place(axes: Any, scene: Scene, matched: bool) -> tuple[Array, Array]:
+    """Place all discs on their sheets so that none hides another."""
+    box, figure = axes.get_position(), axes.figure
+    points = 72 * np.array([box.width * figure.get_figwidth(), box.height * figure.get_figheight()])
+    discs = float(max(own.sizes.max() for own in scene.drawn)) ** 0.5 + 1.5
+    gaps = discs * np.array([WIDTH, (HIGH - LOW) / FLAT]) / points
     laid_out = lay_out_pair(scene.found, matched=matched, gaps=gaps)
-    low = np.min([places.min(axis=0) for places in laid_out], axis=0)
-    high = np.max([places.max(axis=0) for places in laid_out], axis=0)
+    both = np.concatenate(laid_out)
+    low, high = both.min(axis=0), both.max(axis=0)
     # Separated discs may leave the sheet, and long graphs are flat: scale both axes to fit.
-    reach = REACH - np.maximum(MARGIN, 0.5 * np.array(gaps) + 0.04)
+    reach = REACH - np.maximum(MARGIN, 0.5 * gaps + 0.04)
     stretch = np.minimum(reach / np.maximum((high - low) / 2, 1e-9), [1.0, 1.8])
     target, source = ((places - (low + high) / 2) * stretch for places in laid_out)
     return _tilt(target, HEIGHT), _tilt(source, 0.0)
@@ -290,20 +296,15 @@ def _tilt(places: Array, height: float) -> Array:
 
 
 def _draw_sheet(axes: Any, height: float, text: str, zorder: float) -> None:
-    from matplotlib.colors import to_rgb
+    from matplotlib.colors import to_rgba
     from matplotlib.patches import Polygon
 
-    corners = np.array([[-REACH, -REACH], [REACH, -REACH], [REACH, REACH], [-REACH, REACH]])
-    sheet = _tilt(corners, height)
-    how: dict[str, Any] = {
-        "facecolor": (*to_rgb(SHEET), 0.75),
-        "edgecolor": "#dde0e5",
-        "linewidth": 0.8,
-    }
-    axes.add_patch(Polygon(sheet, zorder=zorder, **how))
+    sheet = _tilt(REACH * SQUARE, height)
+    how: dict[str, Any] = {"facecolor": to_rgba(SHEET, 0.75), "edgecolor": "#dde0e5"}
+    axes.add_patch(Polygon(sheet, zorder=zorder, linewidth=0.8, **how))
     # The text stands outside of the sheet, away from the other one, where no line crosses it.
     (x, y), va = (sheet[3] + [0, 0.03], "bottom") if height else (sheet[0] - [0, 0.03], "top")
-    axes.text(x, y, text, color="#555555", fontsize=10, va=va)
+    axes.text(x, y, text, color=SOFT, fontsize=10, va=va)
 
 
 def _explain(axes: Any, scene: Scene) -> None:
@@ -313,8 +314,6 @@ def _explain(axes: Any, scene: Scene) -> None:
     def line(text: str, **how: Any) -> Any:
         return Line2D([], [], label=text, **({"color": FAINT} | how))
 
-    colours = colour_dots(scene.legend)
-    both: tuple[DrawnGraph, DrawnGraph] = (scene.target, scene.source)
     _, strength, matches = scene.links
     lines = []
     if len(strength):
@@ -324,30 +323,14 @@ def _explain(axes: Any, scene: Scene) -> None:
             lines.append(line("unsure", linewidth=1.0))
     if not matches.all():
         lines.append(line("attends also", linestyle=DOTTED))
-    if not all(own.kept.all() for own in both):
+    if not all(own.kept.all() for own in scene.drawn):
         lines.append(line("edge not kept", color=LOST, linestyle=DASHED))
-    if not all(own.matched.all() for own in both):
+    if not all(own.matched.all() for own in scene.drawn):
         ring = {"color": FAINT, "markerfacecolor": "white", "markeredgewidth": 1.6}
         lines.append(legend_dot("no partner", **ring))
     row = 0
-    for entries in (part for part in (lines, colours) if part):
-        legend = add_legend(
-            axes,
-            entries,
-            loc="upper left",
-            bbox_to_anchor=(0.01, 0.015 - 0.042 * row),
-            ncols=MOST_COLUMNS,
-            columnspacing=1.1,
-            handletextpad=0.4,
-            handlelength=1.6,
-        )
-        axes.add_artist(legend)
+    for entries in filter(None, (lines, colour_dots(scene.legend))):
+        place = {"loc": "upper left", "bbox_to_anchor": (0.01, 0.015 - 0.042 * row)}
+        gaps = {"columnspacing": 1.1, "handletextpad": 0.4, "handlelength": 1.6}
+        axes.add_artist(add_legend(axes, entries, ncols=MOST_COLUMNS, **place, **gaps))
         row += -(-len(entries) // MOST_COLUMNS)
-
-
-def _by_partner(scene: Scene) -> NDArray[np.int64]:
-    """Order source nodes as their partners stand; those without one come last."""
-    pairs = scene.found.pairs
-    partners = pairs[np.argsort(pairs[:, 0]), 1]
-    rest = np.setdiff1d(np.arange(scene.found.source.n_nodes), partners)
-    return np.concatenate([partners, rest])

@@ -16,9 +16,7 @@ from ddgk.plots.canvas import (
     FAINT,
     INK,
     add_legend,
-    add_scale,
     assign_colours,
-    check_path,
     colour_dots,
     new_figure,
     save,
@@ -66,13 +64,12 @@ def clusters(
     >>> import numpy, ddgk.plots
     >>> X = numpy.array([[0.0], [0.1], [5.0], [5.1]])
     >>> figure = ddgk.plots.clusters(abs(X - X.T), "abcd", classes=[0, 0, 1, 1])
-    >>> sorted(text.get_text() for text in figure.axes[1].get_yticklabels())
+    >>> sorted(text.get_text() for text in figure.axes[2].get_yticklabels())
     ['a', 'b', 'c', 'd']
     """
     from scipy.cluster.hierarchy import linkage as link
     from scipy.spatial.distance import squareform
 
-    check_path(path)
     values = _checked(distances, names, classes)
     if linkage not in LINKAGES:
         raise ParameterError(
@@ -85,13 +82,12 @@ def clusters(
     else:
         branches_of = np.asarray(tree, dtype=np.float64)
     side = float(np.clip(0.17 * n, 4.5, 11))
-    colours = {} if classes is None else assign_colours(classes)
     texts = [visible(name, 22) for name in names]
-    with style():
-        page = _Page(side, max(map(len, texts)), [visible(own, 16) for own in colours][:8])
-        figure = new_figure(page.width, page.height)
-        branches = figure.add_axes(page.box(0.25, page.foot, 1.75, side))
-        heat_map = figure.add_axes(page.box(2.25, page.foot, side, side))
+    with style(path):
+        wide = 2.8 + side + 0.085 * max(map(len, texts)) + 1.3 * (classes is not None)
+        figure = new_figure(wide, side + 1.4, constrained=True)
+        widths = (1.75, 0.14, side)
+        branches, strip, heat_map = figure.subplots(1, 3, width_ratios=widths)
         order = _draw_branches(branches, branches_of)
         apart = values[~np.eye(n, dtype=bool)]
         low = float(np.quantile(apart, 0.005))  # from here on colours tell distances apart
@@ -101,43 +97,31 @@ def clusters(
             aspect="auto",
             vmin=low if low < apart.max() else 0.0,
         )
-        _name_rows(heat_map, [texts[i] for i in order])
+        shown = n <= MOST_NAMES
+        heat_map.set_xticks([])
+        heat_map.set_yticks(range(n) if shown else [], [texts[i] for i in order] if shown else [])
+        heat_map.yaxis.tick_right()
+        small = 9 if n <= 40 else 7
+        heat_map.tick_params(axis="y", length=0, pad=5, labelsize=small, labelcolor=INK)
+        heat_map.spines[:].set_color(FAINT)
+        strip.set_axis_off()
+        said = visible(title) if title else f"Distances between {n} graphs, {linkage} linkage"
+        figure.suptitle(said, x=0.12 / wide, ha="left", fontsize=13, fontweight="bold")
         if classes is not None:
             from matplotlib.colors import to_rgba_array
 
+            colours = assign_colours(classes)
             own = to_rgba_array([colours[classes[i]] for i in order])[:, :3]
-            strip = figure.add_axes(page.box(2.06, page.foot, 0.14, side))
             strip.imshow(own[:, None], aspect="auto")
-            strip.set_axis_off()
             for text, colour in zip(heat_map.get_yticklabels(), 0.72 * own, strict=False):
                 text.set_color(tuple(colour))  # darker, to be readable on white
-            place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "ncols": page.n_columns}
-            entries = colour_dots(colours)
-            add_legend(heat_map, entries, handletextpad=0.1, columnspacing=1.2, **place)
-        scale = add_scale(figure, image, page.box(0.25, 0.35, 1.5, 0.1), orientation="horizontal")
-        scale.tick_params(pad=1)
-        scale.locator_params(axis="x", nbins=4)
-        scale.set_title("distance", fontsize=9, pad=3)
-        said = visible(title) if title else f"Distances between {n} graphs, {linkage} linkage"
-        x, y, *_ = page.box(0.25, page.height - 0.3, 0, 0)
-        figure.text(x, y, said, fontsize=13, fontweight="bold", va="center")
+            place = {"loc": "outside right upper", "handletextpad": 0.1, "borderaxespad": 1.0}
+            add_legend(figure, colour_dots(colours), **place)
+        how = {"location": "bottom", "shrink": 0.3, "anchor": (0.0, 1.0), "aspect": 20, "pad": 0.01}
+        scale = figure.colorbar(image, ax=[branches, strip, heat_map], label="distance", **how)
+        scale.outline.set_visible(False)
+        scale.ax.tick_params(labelsize=8, length=2)
         return save(figure, path)
-
-
-class _Page:
-    """Lengths in inches, which figures take as shares of their size."""
-
-    foot = 0.6
-
-    def __init__(self, side: float, longest: int, classes: list[str]) -> None:
-        self.width = 2.25 + side + 0.35 + 0.085 * longest
-        wide = 0.6 + 0.085 * max(map(len, classes), default=0)
-        self.n_columns = max(1, int((self.width - 2.25) / wide))
-        n_rows = -(-len(classes) // self.n_columns)
-        self.height = self.foot + side + 0.65 + 0.19 * max(n_rows, 2)
-
-    def box(self, left: float, bottom: float, width: float, height: float) -> tuple[float, ...]:
-        return left / self.width, bottom / self.height, width / self.width, height / self.height
 
 
 def _checked(
@@ -175,14 +159,3 @@ def _draw_branches(axes: Any, tree: NDArray[np.float64]) -> list[int]:
     axes.set_axis_off()
     order: list[int] = drawn["leaves"]
     return order
-
-
-def _name_rows(axes: Any, names: Sequence[str]) -> None:
-    shown = len(names) <= MOST_NAMES
-    axes.set_xticks([])
-    axes.set_yticks(range(len(names)) if shown else [], names if shown else [])
-    axes.yaxis.tick_right()
-    axes.tick_params(axis="y", length=0, pad=5, labelsize=9 if len(names) <= 40 else 7)
-    axes.tick_params(axis="y", labelcolor=INK)
-    for spine in axes.spines.values():
-        spine.set_color(FAINT)

@@ -175,35 +175,21 @@ function turnOver(target, source, pairs) {
   return (x, y) => [c * x * best.mirror - s * y, s * x * best.mirror + c * y];
 }
 
-// What two aligned graphs share, counted as ddgk.similarity.shared_part counts it.
+// Pairs of nodes with their confidence, and the edges that both graphs have.
 function describeMatch(target, source, match) {
   const directed = target.d && source.d;
   const key = (u, v) => (directed || u <= v ? `${u}-${v}` : `${v}-${u}`);
-  const edges = new Map();
+  const edges = new Map(), keptTarget = new Set(), keptSource = new Set(), pairs = [];
   for (let k = 0; k < source.m; k += 1) {
     edges.set(key(source.e[2 * k], source.e[2 * k + 1]), k);
   }
-  const keptTarget = new Set(), keptSource = new Set(), relabelled = [];
-  let shared = 0;
-  const labelOf = (drawing, k) => (drawing.o ? drawing.o[k] : drawing.b ? drawing.b[k] : "");
   for (let k = 0; k < target.m; k += 1) {
     const [a, b] = [match.p[target.e[2 * k]], match.p[target.e[2 * k + 1]]];
     const other = a >= 0 && b >= 0 ? edges.get(key(a, b)) : undefined;
-    if (other === undefined) continue;
-    keptTarget.add(k);
-    keptSource.add(other);
-    if (labelOf(target, k) === labelOf(source, other)) shared += 1;
+    if (other !== undefined) { keptTarget.add(k); keptSource.add(other); }
   }
-  const pairs = [];
-  match.p.forEach((s, t) => {
-    if (s < 0) return;
-    pairs.push([t, s, match.c[t]]);
-    if (target.l && source.l && target.l[t] !== source.l[s]) {
-      relabelled.push(`${target.l[t]} to ${source.l[s]}`);
-    } else shared += 1;
-  });
-  const either = target.n + target.m + source.n + source.m - shared;
-  return { pairs, keptTarget, keptSource, relabelled, similarity: shared / either };
+  match.p.forEach((s, t) => { if (s >= 0) pairs.push([t, s, match.c[t]]); });
+  return { pairs, keptTarget, keptSource };
 }
 
 function drawPair(target, source, match, names, width = 400, height = 420) {
@@ -239,5 +225,5 @@ function drawPair(target, source, match, names, width = 400, height = 420) {
     drawInto(svg, source, theirs);
     svg.setAttribute("aria-label", `${names[0]} above ${names[1]}`);
   }
-  return { svg, found };
+  return svg;
 }

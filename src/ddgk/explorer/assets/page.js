@@ -49,14 +49,11 @@ async function matchOf(i, j) {
       : { position: k });
     return ask("api/align", { target: named(i), source: named(j) });
   }
-  const direct = state.data.matches[`${i}-${j}`];
-  if (direct) return direct;
-  const back = state.data.matches[`${j}-${i}`];
-  if (!back) return null;
-  const p = Array(state.data.graphs[i].n).fill(-1), c = p.map(() => 0);
-  back.p.forEach((s, t) => { if (s >= 0) { p[s] = t; c[s] = back.c[t]; } });
-  return { p, c, s: back.z, z: back.s, why: back.why };
+  return state.data.matches[`${i}-${j}`] || null;
 }
+
+// The file holds alignments of graphs with later ones.
+const ordered = (i, j) => (served || i < j ? [i, j] : [j, i]);
 
 // ---- the map
 
@@ -135,15 +132,19 @@ function paint() {
   if (state.first >= 0) ring(state.first, at + 5, 2.5, "1");
   if (state.second >= 0) ring(state.second, at + 5, 2.5, "2");
   if (state.path && state.path.length > 1) {
-    pen.beginPath();
-    state.path.forEach(([x, y], k) => (k ? pen.lineTo(x, y) : pen.moveTo(x, y)));
-    pen.closePath();
+    trace(pen, state.path);
     pen.fillStyle = "rgba(0, 100, 164, 0.15)";
     pen.fill();
     pen.strokeStyle = ink;
     pen.lineWidth = 1.5 * ratio;
     pen.stroke();
   }
+}
+
+function trace(pen, path) {
+  pen.beginPath();
+  for (const place of path) pen.lineTo(...place);
+  pen.closePath();
 }
 
 const shown = (i) => state.bytes[4 * i + 3] > 0;
@@ -179,14 +180,8 @@ function drawLegend(column, low, high) {
   legend.replaceChildren();
   if (column.kind === "number") {
     make("div", column.name, legend);
-    const ramp = make("canvas", "", legend, "ramp");
-    ramp.width = 100;
-    ramp.height = 1;
-    const pen = ramp.getContext("2d");
-    for (let x = 0; x < 100; x += 1) {
-      pen.fillStyle = `rgb(${rampColour(x / 99).join(",")})`;
-      pen.fillRect(x, 0, 1, 1);
-    }
+    const colours = RAMP.map((_, k) => hex(rampColour(k / (RAMP.length - 1))));
+    make("div", "", legend, "ramp").style.background = `linear-gradient(to right, ${colours})`;
     const ends = make("div", "", legend, "ends");
     make("span", short(low), ends);
     make("span", short(high), ends);
@@ -214,7 +209,6 @@ function placePoints() {
   }
   if (state.extra) xy.set([state.extra.x, 1 - state.extra.y], 2 * n);
   state.xy = xy;
-  state.grid = new Grid(xy);
   drawn.renderer.setPlaces(xy);
 }
 
@@ -225,10 +219,16 @@ function atPointer(event) {
   return [(event.clientX - box.left) * ratio, (event.clientY - box.top) * ratio];
 }
 
+// The nearest point that the pointer touches, or -1.
 function pick(x, y) {
-  const { ratio } = size(), { view } = state;
-  return state.grid.nearest((x - view.x) / view.zoom, (y - view.y) / view.zoom,
-    (12 * ratio) / view.zoom, shown);
+  const { xy, view } = state;
+  let best = -1, least = (12 * size().ratio) ** 2;
+  for (let i = 0; i < xy.length / 2; i += 1) {
+    const u = xy[2 * i] * view.zoom + view.x - x, v = xy[2 * i + 1] * view.zoom + view.y - y;
+    const far = u * u + v * v;
+    if (far < least && shown(i)) { least = far; best = i; }
+  }
+  return best;
 }
 
 function zoomAt(x, y, factor) {
@@ -386,26 +386,6 @@ function intro() {
   if (served) uploadForm(panel);
 }
 
-function moreOrLess(name, isMore) {
-  const counted = ["nodes", "edges", "components", "independent cycles"].includes(name);
-  return counted ? (isMore ? "more" : "fewer") : (isMore ? "higher" : "lower");
-}
-
-function traitLines(i) {
-  const found = [];
-  for (const column of state.data.columns) {
-    if (column.kind !== "number" || column.values[i] == null) continue;
-    const known = column.values.filter((value) => value !== null);
-    const mean = known.reduce((sum, value) => sum + value, 0) / known.length;
-    const spread = Math.sqrt(known.reduce((sum, v) => sum + (v - mean) ** 2, 0) / known.length);
-    if (spread > 0) found.push([(column.values[i] - mean) / spread, column, mean]);
-  }
-  found.sort((a, b) => Math.abs(b[0]) - Math.abs(a[0]));
-  return found.slice(0, 3).filter(([far]) => Math.abs(far) >= 0.7).map(([far, column, mean]) =>
-    `${moreOrLess(column.name, far > 0)} ${column.name} (${short(column.values[i])}, ` +
-    `mean of all ${short(mean)})`);
-}
-
 async function showOne(i) {
   const panel = by("panel"), extra = i === state.data.names.length;
   panel.replaceChildren();
@@ -417,7 +397,6 @@ async function showOne(i) {
     make("p", known.join(", "), panel, "soft");
   }
   const place = make("div", "", panel);
-  for (const line of extra ? [] : traitLines(i)) make("p", line, panel);
   make("h3", "Nearest graphs", panel);
   make("p", "Choose one to align both; the number is the distance.", panel, "soft");
   const cards = make("div", "", panel, "cards");
@@ -450,9 +429,10 @@ async function showOne(i) {
 
 // Shade a graph by what its nodes and edges have in common with its nearest graph.
 async function explainOne(i, j, drawing, place) {
-  const match = await matchOf(i, j).catch(() => null);
+  const [target, source] = ordered(i, j), match = await matchOf(target, source).catch(() => null);
   if (state.first !== i || state.second >= 0 || !match || !match.s) return;
-  place.lastElementChild.replaceWith(drawGraph(drawing, nameOf(i), 380, 200, match.s));
+  const shares = target === i ? match.s : match.z;
+  place.lastElementChild.replaceWith(drawGraph(drawing, nameOf(i), 380, 200, shares));
   place.lastElementChild.id = "shares";
   make("p", `Strong colours and wide edges: in common with the nearest graph, ${nameOf(j)}.`, place,
     "soft");
@@ -468,8 +448,8 @@ function explainPair(panel, i, j, mine, theirs, match) {
     "soft");
 }
 
-async function showPair(i, j) {
-  const panel = by("panel");
+async function showPair(first, second) {
+  const panel = by("panel"), [i, j] = ordered(first, second);
   panel.replaceChildren();
   panel.scrollTop = 0;
   make("h2", `${nameOf(i)} and ${nameOf(j)}`, panel);
@@ -477,32 +457,22 @@ async function showPair(i, j) {
   let match = null, wrong = "";
   const [mine, theirs] = await Promise.all([drawingOf(i), drawingOf(j)]).catch(() => [null, null]);
   try { match = await matchOf(i, j); } catch (error) { wrong = error.message; }
-  if (state.first !== i || state.second !== j) return;
+  if (state.first !== first || state.second !== second) return;
   waiting.remove();
   if (!mine || !theirs || !mine.p || !theirs.p) {
     make("p", "These graphs are too large to draw, or the page holds no drawing.", panel);
     return;
   }
-  const { svg, found } = drawPair(mine, theirs, match, [nameOf(i), nameOf(j)]);
+  const svg = drawPair(mine, theirs, match, [nameOf(i), nameOf(j)]);
   make("p", `above: ${nameOf(i)}`, panel, "soft");
   panel.append(svg);
   make("p", `below: ${nameOf(j)}`, panel, "soft");
-  if (found) {
-    const sure = found.pairs.reduce((sum, pair) => sum + pair[2], 0) / (found.pairs.length || 1);
-    const lines = [
-      `${found.pairs.length} of ${mine.n} nodes have a partner among ${theirs.n}`,
-      `${found.keptTarget.size} of ${mine.m} edges are kept; the other graph has ${theirs.m}`,
-      `mean confidence ${Math.round(sure)} %, shared part ${Math.round(100 * found.similarity)} %`];
-    if (found.relabelled.length) {
-      const more = found.relabelled.length - 6;
-      lines.push(`labels differ: ${found.relabelled.slice(0, 6).join(", ")}` +
-        (more > 0 ? ` and ${more} more` : ""));
-    }
-    for (const line of lines) make("p", line, panel);
+  if (match) {
+    for (const line of match.lines) make("p", line, panel);
     make("p", "Partners have one colour and a line, the wider the more certain. Dashed edges " +
       "are not kept; rings have no partner.", panel, "soft");
     if (match.s) explainPair(panel, i, j, mine, theirs, match);
-    say(lines.join(". "));
+    say(match.lines.join(". "));
   } else {
     make("p", wrong || "This page holds alignments of nearest graphs only; ddgk explore --serve " +
       "aligns any pair.", panel, wrong ? "wrong" : "soft");
@@ -510,17 +480,18 @@ async function showPair(i, j) {
   }
   const row = make("div", "", panel, "row");
   const back = make("button", "Back", row);
-  back.setAttribute("aria-label", `Back to ${nameOf(i)}`);
-  back.addEventListener("click", () => { state.second = -1; showOne(i); redraw(); });
+  back.setAttribute("aria-label", `Back to ${nameOf(first)}`);
+  back.addEventListener("click", () => { state.second = -1; showOne(first); redraw(); });
   make("button", "Clear", row).addEventListener("click", clear);
 }
 
 // ---- many graphs
 
 function chooseInside(path) {
-  const found = [];
+  const found = [], pen = drawn.overlay.getContext("2d");
+  trace(pen, path);
   for (let i = 0; i < state.data.names.length; i += 1) {
-    if (shown(i) && insidePolygon(...onScreen(i), path)) found.push(i);
+    if (shown(i) && pen.isPointInPath(...onScreen(i), "evenodd")) found.push(i);
   }
   choose(found);
 }
@@ -690,14 +661,6 @@ function listenToSearch() {
 
 // ---- begin
 
-function makeRenderer() {
-  try { return new GlRenderer(drawn.canvas); } catch { /* fall through to the CPU */ }
-  const fresh = drawn.canvas.cloneNode();
-  drawn.canvas.replaceWith(fresh);
-  drawn.canvas = fresh;
-  return new CpuRenderer(fresh);
-}
-
 async function begin() {
   const held = by("data");
   state.data = await unpack(held.textContent.trim());
@@ -711,7 +674,7 @@ async function begin() {
   });
   const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
   document.documentElement.dataset.theme = dark ? "dark" : "light";
-  drawn.renderer = makeRenderer();
+  drawn.renderer = new Renderer(drawn.canvas);
   resize();
   placePoints();
   recolour();
@@ -738,13 +701,11 @@ async function begin() {
   new ResizeObserver(() => { resize(); resetView(); }).observe(by("area"));
   // For measuring and tests: where a graph is, and how long drawing takes.
   window.ddgk = Object.freeze({
-    renderer: drawn.renderer.kind,
     locate(i) {
       const box = drawn.overlay.getBoundingClientRect(), [x, y] = onScreen(i), { ratio } = size();
       return [box.left + x / ratio, box.top + y / ratio];
     },
     zoom(factor) { zoomAt(size().width / 2, size().height / 2, factor); },
-    paint() { state.view.wait = true; paint(); },
   });
   document.documentElement.dataset.ready = "true";
 }

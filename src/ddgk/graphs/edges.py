@@ -12,17 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ddgk.errors import GraphError
 from ddgk.graphs.graph import Graph, describe, label_key
 from ddgk.graphs.policies import Policies, chosen_policies
-from ddgk.graphs.validation import (
-    Items,
-    called_edge,
-    checked_attributes,
-    checked_count,
-    checked_labels,
-    checked_names,
-    checked_pairs,
-    checked_weights,
-    smaller_first,
-)
+from ddgk.graphs.validation import called_edge, checked_fields, smaller_first
 
 SIGNS = ("+", "-")
 
@@ -31,14 +21,11 @@ def build_graph(
     n_nodes: int,
     edges: ArrayLike | Sequence[tuple[int, int]],
     *,
-    edge_labels: Iterable[Hashable] | None = None,
     edge_weights: ArrayLike | Sequence[Any] | None = None,
-    edge_attributes: ArrayLike | Sequence[Any] | None = None,
     listing: Literal["once", "both", "directed"] = "once",
     policies: Policies | None = None,
     name: str | None = None,
-    node_names: Iterable[Hashable] | None = None,
-    **of_nodes: Any,
+    **given: Any,
 ) -> Graph:
     """Apply the policies to edges as a library lists them, and return the graph.
 
@@ -55,38 +42,30 @@ def build_graph(
     [3.0]
     """
     who, policies = describe(name), chosen_policies(policies)
-    n_nodes = checked_count(n_nodes, who)
-    check_empty(n_nodes, who, policies)
-    names = checked_names(node_names, n_nodes, who)
-    pairs = checked_pairs(edges, n_nodes, who)
-    items = Items(who, "edge", len(pairs), lambda row: called_edge(names, pairs[row]))
-    codes, alphabet = _coded(checked_labels(edge_labels, items))
-    weights = None
     if policies.weights != "ignore":
-        weights = checked_weights(edge_weights, items, policy="weights", choices=("ignore",))
-    attributes = checked_attributes(edge_attributes, items, policies.missing)
-    columns = {"label": codes, "weight": weights, "attribute": attributes}
-    rows = EdgeRows(who, names, pairs, {k: v for k, v in columns.items() if v is not None})
-    rows = with_chosen_loops(rows, policies)
+        given |= {"edge_weights": edge_weights, "policy": "weights", "choices": ("ignore",)}
+    fields = checked_fields(who, n_nodes, edges, policies.missing, **given)
+    check_empty(fields["n_nodes"], who, policies)
+    codes, alphabet = _coded(fields["edge_labels"])
+    columns = {"label": codes, "weight": fields["edge_weights"]}
+    columns["attribute"] = fields["edge_attributes"]
+    columns = {what: values for what, values in columns.items() if values is not None}
+    rows = EdgeRows(who, fields["node_names"], fields["edges"], columns)
+    rows = _with_chosen_loops(rows, policies)
     if listing == "once":
         rows = replace(rows, pairs=smaller_first(rows.pairs))
     rows = _without_parallels(rows, policies)
     directed = False
     if listing != "once":
-        rows, directed = with_chosen_directions(rows, listing, policies)
+        rows, directed = _with_chosen_directions(rows, listing, policies)
     rows, labels = _with_chosen_signs(rows, alphabet, policies)
-    return Graph(
-        n_nodes,
-        rows.pairs,
-        directed=directed,
-        edge_labels=labels,
-        edge_attributes=rows.columns.get("attribute"),
-        edge_weights=rows.columns.get("weight"),
-        name=name,
-        node_names=names,
-        missing=policies.missing,
-        **of_nodes,
-    )
+    fields |= {
+        "edges": rows.pairs,
+        "edge_labels": labels,
+        "edge_attributes": rows.columns.get("attribute"),
+        "edge_weights": rows.columns.get("weight"),
+    }
+    return Graph.from_fields(fields, directed=directed, name=name)
 
 
 def apply_policies(graph: Graph, *, policies: Policies) -> Graph:
@@ -156,7 +135,7 @@ class EdgeRows:
     """
 
     who: str
-    names: Sequence[Hashable] | NDArray[np.int64]
+    names: Sequence[Hashable]
     pairs: NDArray[np.int64]
     columns: dict[str, NDArray[Any]] = field(default_factory=dict)
 
@@ -186,7 +165,7 @@ def _coded(
     return coded, [label for _, label in alphabet]
 
 
-def with_chosen_loops(rows: EdgeRows, policies: Policies) -> EdgeRows:
+def _with_chosen_loops(rows: EdgeRows, policies: Policies) -> EdgeRows:
     """Apply the policy for self-loops."""
     loops = rows.pairs[:, 0] == rows.pairs[:, 1]
     if policies.self_loops == "keep" or not loops.any():
@@ -206,10 +185,10 @@ def _without_parallels(rows: EdgeRows, policies: Policies) -> EdgeRows:
     if policies.parallel_edges == "error":
         fix = {"advice": "list it once", "policy": "parallel_edges", "choices": ("merge",)}
         rows.refuse(int((keys == repeated[0]).argmax()), "is listed more than once", **fix)
-    return merged_rows(rows, "has parallel edges with different labels")
+    return _merged_rows(rows, "has parallel edges with different labels")
 
 
-def with_chosen_directions(
+def _with_chosen_directions(
     rows: EdgeRows, listing: str, policies: Policies
 ) -> tuple[EdgeRows, bool]:
     """Apply the policy for directions; return the edges and whether they are directed.
@@ -233,7 +212,7 @@ def with_chosen_directions(
             choices=("keep", "undirected"),
         )
     either_way = replace(rows, pairs=smaller_first(rows.pairs))
-    return merged_rows(either_way, "has different labels in its two directions"), False
+    return _merged_rows(either_way, "has different labels in its two directions"), False
 
 
 def _first_asymmetry(rows: EdgeRows) -> tuple[int, str] | None:
@@ -258,7 +237,7 @@ def _first_asymmetry(rows: EdgeRows) -> tuple[int, str] | None:
     return None
 
 
-def merged_rows(rows: EdgeRows, disagreement: str) -> EdgeRows:
+def _merged_rows(rows: EdgeRows, disagreement: str) -> EdgeRows:
     """Make one row of all rows with the same nodes: labels agree, weights add, attributes average.
 
     Numbers are added in ascending order: the sum does not depend on the order of the rows.

@@ -13,19 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ddgk.errors import GraphError, shown
-from ddgk.graphs.validation import (
-    Items,
-    called_edge,
-    checked_attributes,
-    checked_count,
-    checked_labels,
-    checked_names,
-    checked_pairs,
-    checked_weights,
-    frozen,
-    refuse_repeats,
-    smaller_first,
-)
+from ddgk.graphs.validation import checked_fields, frozen, smaller_first
 
 if TYPE_CHECKING:
     import networkx
@@ -110,37 +98,38 @@ class Graph:
         missing: str = "error",
     ) -> None:
         who = describe(name)
-        count = checked_count(n_nodes, who)
-        names = checked_names(node_names, count, who)
         if not isinstance(directed, bool | np.bool_):
             raise GraphError(f"{who}: directed must be True or False, not {directed!r}")
         if missing not in ("error", "mask"):
             raise GraphError(f"{who}: missing must be 'error' or 'mask', not {missing!r}")
-        given = checked_pairs(edges, count, who)
-        pairs = given if directed else smaller_first(given)
-        order = np.argsort(pairs[:, 0] * count + pairs[:, 1], kind="stable")
-        ascending = pairs[order]
-        refuse_repeats(ascending, who)
-        of_nodes = Items(who, "node", count, lambda place: f"node {names[place]!r}")
-        of_edges = Items(who, "edge", len(pairs), lambda place: called_edge(names, pairs[place]))
-        labels = checked_labels(edge_labels, of_edges)
-        attributes = checked_attributes(node_attributes, of_nodes, missing)
-        vectors = checked_attributes(edge_attributes, of_edges, missing)
-        weights = checked_weights(edge_weights, of_edges)
-        self._fill(
-            n_nodes=count,
-            edges=frozen(ascending),
-            directed=bool(directed),
-            node_labels=checked_labels(node_labels, of_nodes),
-            edge_labels=None if labels is None else tuple(labels[i] for i in order),
-            node_attributes=None if attributes is None else frozen(attributes),
-            edge_attributes=None if vectors is None else frozen(vectors[order]),
-            edge_weights=None if weights is None else frozen(weights[order]),
-            name=None if name is None else str(name),
-            node_names=names,
+        fields = checked_fields(
+            who,
+            n_nodes,
+            edges,
+            missing,
+            node_labels=node_labels,
+            edge_labels=edge_labels,
+            node_attributes=node_attributes,
+            edge_attributes=edge_attributes,
+            edge_weights=edge_weights,
+            node_names=node_names,
         )
+        if not directed:
+            fields["edges"] = smaller_first(fields["edges"])
+        self._fill(_in_order(fields), directed=bool(directed), name=name)
+        repeated = (self.edges[1:] == self.edges[:-1]).all(axis=1)
+        if repeated.any():
+            u, v = self.edges[1:][repeated][0].tolist()
+            raise GraphError(
+                f"{who}: edge ({u}, {v}) is listed more than once",
+                advice="list it once, or convert with from_edges",
+                policy="parallel_edges",
+                choices=("merge",),
+            )
 
-    def _fill(self, **fields: Any) -> None:
+    def _fill(self, fields: dict[str, Any], directed: bool, name: str | None) -> None:
+        named = None if name is None else str(name)
+        fields = fields | {"directed": directed, "name": named}
         put, get = object.__setattr__, fields.get  # readers make many thousands of graphs
         for key in Graph.__slots__:
             put(self, key, get(key))
@@ -197,16 +186,27 @@ class Graph:
 
     @classmethod
     def from_checked(
-        cls, n_nodes: int, edges: Integers, *, directed: bool = False, **fields: Any
+        cls,
+        n_nodes: int,
+        edges: Integers,
+        *,
+        directed: bool = False,
+        name: str | None,
+        **fields: Any,
     ) -> Graph:
         """Make a graph of fields as the constructor would leave them, without checks.
 
         For readers that have checked many graphs at once: edges ascending, arrays read-only.
         """
         graph = object.__new__(cls)
-        names = tuple(range(n_nodes))
-        graph._fill(n_nodes=n_nodes, edges=edges, directed=directed, node_names=names, **fields)
+        names = {"node_names": tuple(range(n_nodes))}
+        graph._fill(names | fields | {"n_nodes": n_nodes, "edges": edges}, directed, name)
         return graph
+
+    @classmethod
+    def from_fields(cls, fields: dict[str, Any], *, directed: bool, name: str | None) -> Graph:
+        """Make a graph of checked fields, with each edge once, in any order."""
+        return cls.from_checked(**_in_order(fields), directed=directed, name=name)
 
     def permuted(self, order: Sequence[int] | NDArray[np.integer[Any]]) -> Graph:
         """Return the same graph with its nodes renumbered: new node i is old node ``order[i]``.
@@ -313,6 +313,19 @@ class Graph:
     def __reduce__(self) -> tuple[Any, ...]:
         # Through the constructor, so that a copy is checked too.
         return partial(Graph, **self._arguments()), ()
+
+
+def _in_order(fields: dict[str, Any]) -> dict[str, Any]:
+    """Put edges into ascending order with what belongs to them, and freeze all arrays."""
+    pairs, labels = fields["edges"], fields["edge_labels"]
+    order = np.argsort(pairs[:, 0] * fields["n_nodes"] + pairs[:, 1], kind="stable")
+    ordered: dict[str, Any] = {}
+    if labels is not None:
+        ordered["edge_labels"] = tuple(labels[i] for i in order)
+    for key, values in fields.items():
+        if isinstance(values, np.ndarray):
+            ordered[key] = frozen(values[order] if key.startswith("edge") else values)
+    return fields | ordered
 
 
 # Position in the caller's list of the graph being converted. A context variable, so that every

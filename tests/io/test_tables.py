@@ -221,6 +221,17 @@ def test_columns_by_number_for_tables_without_header():
         one(text, read_edges, edges="1,5")
 
 
+def test_a_mark_inside_a_word_begins_no_comment():
+    graph = one("C# C++ # similar\n# all of them\nC# F#\n", read_edges)
+    assert graph.node_names == ("C#", "C++", "F#")
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "\t\n"])
+def test_named_columns_of_an_empty_file(text: str):
+    with pytest.raises(GraphError, match="it has no nodes"):
+        one(text, read_edges, arcs="1,2")
+
+
 def test_edge_lists_as_networkx_writes_them():
     made = networkx.Graph([("a", "b", {"weight": 2.5, "since": 7}), ("b", "{c}", {"weight": 1})])
     options = Options()

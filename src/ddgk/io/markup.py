@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import re
 import warnings
 from collections import Counter
@@ -31,6 +30,8 @@ MAX_PARALLEL = 1000
 # Strings, comments (networkx ends lines where str.splitlines does), and the word "key".
 GML_KEYS = re.compile(r'"[^"]*"|#[^\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]*|\bkey\b')
 GML_KEY = "key_of_an_edge"
+# A line of Pajek: the number of a vertex, its name; behind it coordinates and shapes.
+VERTEX = re.compile(r"""\s*+\S++\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"']*+))(?:\s.*)?""")
 
 
 def read_gml(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -77,20 +78,16 @@ def read_gexf(data: bytes, where: str, name: str, options: Options) -> list[Grap
 def _read_xml(data: bytes, where: str, kind: str) -> networkx.Graph:
     import networkx
 
-    n_nodes, n_edges = _check_xml(data, where, kind)
+    tags = _checked_tags(data, where, kind)
     parse = networkx.read_graphml if kind == "GraphML" else networkx.read_gexf
     graph = _guarded(lambda: parse(io.BytesIO(data)), where, kind)
     # networkx makes one node of equal ids, and new ones of ends that no node has.
-    if len(graph) != n_nodes:
-        raise DatasetError(
-            f"{where}: {n_nodes} nodes make {len(graph)}; each needs an id of its own, "
-            "and edges must join nodes that are there"
-        )
-    if graph.number_of_edges() != n_edges:
-        raise DatasetError(
-            f"{where}: {n_edges} edges make {graph.number_of_edges()}; those that join the same "
-            "nodes need different ids, or none"
-        )
+    for tag, made in (("node", len(graph)), ("edge", graph.number_of_edges())):
+        if made != tags[tag]:
+            raise DatasetError(
+                f"{where}: {tags[tag]} {tag}s make {made}; each node needs an id of its own, edges "
+                "join nodes that are there, and those of the same two nodes need different ids"
+            )
     return graph
 
 
@@ -128,11 +125,11 @@ def _are_names(names: dict[Any, Any], where: str, options: Options) -> bool:
     return count == 1
 
 
-def _check_xml(data: bytes, where: str, kind: str) -> tuple[int, int]:
-    """Walk the file once without building anything, and return how many nodes and edges it has.
+def _checked_tags(data: bytes, where: str, kind: str) -> Counter[str]:
+    """Walk the file once without building anything, and count its elements.
 
-    Stops at any declaration of entities, which can unfold to gigabytes or name local
-    files, and at elements nested deeper than any graph format does.
+    Stops at a DOCTYPE, whose entities can unfold to gigabytes or name local files, and at elements
+    nested deeper than any graph format does.
     """
     tags: Counter[str] = Counter()
     joined: Counter[tuple[str, ...]] = Counter()
@@ -141,29 +138,26 @@ def _check_xml(data: bytes, where: str, kind: str) -> tuple[int, int]:
     def refuse(*_: object) -> None:
         raise DatasetError(f"{where}: refused, it has a DOCTYPE; {kind} needs none, so remove it")
 
-    def close(_: str) -> None:
-        nonlocal depth
-        depth -= 1
-
-    def count(tag: str, attributes: dict[str, str]) -> None:
+    def enter(tag: str, attributes: dict[str, str]) -> None:
         nonlocal depth
         depth += 1
         if depth > MAX_DEPTH:
             raise DatasetError(f"{where}: refused, over {MAX_DEPTH} elements inside each other")
         local = tag.rpartition(":")[2]
-        if local in ("graph", "node", "edge"):
-            tags[local] += 1
+        tags[local] += 1
         if local == "edge":
-            ends = tuple(sorted((attributes.get("source", ""), attributes.get("target", ""))))
+            ends = tuple(sorted(attributes.get(end, "") for end in ("source", "target")))
             joined[ends] += 1
             if joined[ends] > MAX_PARALLEL:
                 raise DatasetError(f"{where}: over {MAX_PARALLEL} edges join the same two nodes")
 
+    def leave(_: str) -> None:
+        nonlocal depth
+        depth -= 1
+
     parser = expat.ParserCreate()
     parser.StartDoctypeDeclHandler = refuse
-    parser.EntityDeclHandler = refuse
-    parser.StartElementHandler = count
-    parser.EndElementHandler = close
+    parser.StartElementHandler, parser.EndElementHandler = enter, leave
     try:
         parser.Parse(data, True)
     except DatasetError:
@@ -174,7 +168,7 @@ def _check_xml(data: bytes, where: str, kind: str) -> tuple[int, int]:
         raise DatasetError(
             f"{where}: {tags['graph']} graphs in one file; {kind} is read one per file"
         )
-    return tags["node"], tags["edge"]
+    return tags
 
 
 def read_json(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -191,7 +185,7 @@ def read_json(data: bytes, where: str, name: str, options: Options) -> list[Grap
     """
     text = decode(data, where)
     try:
-        content = json.loads(text, parse_constant=_constant, object_pairs_hook=_refuse_repeats)
+        content = json.loads(text, object_pairs_hook=_refuse_repeats)
     except (ValueError, RecursionError) as error:
         raise DatasetError(f"{where}: not JSON that can be read ({error})") from error
     if isinstance(content, dict):
@@ -206,21 +200,16 @@ def read_json(data: bytes, where: str, name: str, options: Options) -> list[Grap
 
 def _node_link_graph(content: Any, where: str, name: str, options: Options) -> Graph:
     content = content if isinstance(content, dict) else {}
-    own = content.get("graph")
-    own = own.get("name") if isinstance(own, dict) else None
-    links = content.get("links", content.get("edges"))
-    stored: dict[str, Any] = {"node": content.get("nodes"), "edge": links}
+    stored: dict[str, Any] = {"node": content.get("nodes"), "edge": content.get("links", content.get("edges"))}
     for kind, items in stored.items():
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             key = "nodes" if kind == "node" else "links"
             raise DatasetError(f'{where}: needs "{key}", a list of objects')
     numbers: dict[Any, int] = {}
     for position, node in enumerate(stored["node"]):
-        at = f"{where}, node {position}"
-        key = _key(node, "id", at)
-        if key in numbers:
-            raise DatasetError(f"{at}: the id {shown(repr(key))} is taken")
-        numbers[key] = position
+        key = _key(node, "id", f"{where}, node {position}")
+        if numbers.setdefault(key, position) != position:
+            raise DatasetError(f"{where}, node {position}: the id {shown(repr(key))} is taken")
     ends = []
     for position, link in enumerate(stored["edge"]):
         at = f"{where}, link {position}"
@@ -229,6 +218,8 @@ def _node_link_graph(content: Any, where: str, name: str, options: Options) -> G
             if end not in numbers:
                 raise DatasetError(f"{at}: there is no node {shown(repr(end))}")
         ends.append((numbers[pair[0]], numbers[pair[1]]))
+    own = content.get("graph")
+    own = own.get("name") if isinstance(own, dict) else None
     return keyed_graph(
         list(numbers),
         ends,
@@ -258,13 +249,6 @@ def _refuse_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _constant(constant: str) -> float:
-    """Read NaN, as Python writes missing attributes; infinity is no JSON and no attribute."""
-    if constant != "NaN":
-        raise ValueError(f"{constant} is not JSON")
-    return math.nan
-
-
 def read_pajek(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
     r"""Pajek: one graph of *Vertices with *Arcs or *Edges, one per line.
 
@@ -274,7 +258,7 @@ def read_pajek(data: bytes, where: str, name: str, options: Options) -> list[Gra
     (('a', 'b', 'c'), [0.5, 2.0])
     """
     names: list[str] = []
-    listed: set[float] = set()
+    listed: set[int] = set()
     rows: dict[str, list[tuple[int, int, float]]] = {"*arcs": [], "*edges": []}
     section = ""
     for number, line in enumerate(decode(data, where).splitlines(), start=1):
@@ -289,16 +273,18 @@ def read_pajek(data: bytes, where: str, name: str, options: Options) -> list[Gra
                 check_n_nodes(int(words[1]), at)
                 names = [str(i + 1) for i in range(int(words[1]))]
         elif section == "*vertices":
-            (place,) = _numbers(words[:1], len(names), at)
+            found, place = VERTEX.fullmatch(line), _vertex(words[0], names, at)
+            if found is None:
+                raise DatasetError(f"{at}: {shown(line, 60)!r} is not a vertex")
             if place in listed:
-                raise DatasetError(f"{at}: vertex {place:g} is listed twice")
+                raise DatasetError(f"{at}: vertex {place + 1} is listed twice")
             listed.add(place)
-            names[int(place) - 1] = _vertex_name(line, at) or words[0]
+            names[place] = next(filter(None, found.groups()), words[0])
         elif section in rows:  # behind two ends and a weight there is formatting
             if len(words) < 2:
                 raise DatasetError(f"{at}: {shown(line, 60)!r} is not an edge")
-            u, v, weight = (*_numbers(words[:3], len(names), at), 1.0)[:3]
-            rows[section].append((int(u) - 1, int(v) - 1, weight))
+            u, v = (_vertex(word, names, at) for word in words[:2])
+            rows[section].append((u, v, _number(words[2], at) if len(words) > 2 else 1.0))
         else:
             raise DatasetError(f"{at}: {shown(line, 60)!r} stands in no section that is read")
     if not section:
@@ -321,24 +307,17 @@ def read_pajek(data: bytes, where: str, name: str, options: Options) -> list[Gra
     return [graph]
 
 
-def _vertex_name(line: str, at: str) -> str:
-    """Return the name of a vertex; coordinates and shapes behind it are not read."""
-    found = re.fullmatch(r"""\s*+\S++\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"']*+))(?:\s.*)?""", line)
-    if found is None:
-        raise DatasetError(f"{at}: {shown(line, 60)!r} is not a vertex")
-    return found[1] or found[2] or found[3] or ""
+def _vertex(word: str, names: list[str], at: str) -> int:
+    number = _number(word, at)
+    if not number.is_integer() or not 1 <= number <= len(names):
+        raise DatasetError(f"{at}: there is no vertex {number:g}; there are {len(names)}")
+    return int(number) - 1
 
 
-def _numbers(words: list[str], n_nodes: int, at: str) -> list[float]:
-    """Return one or two vertices, and a weight behind two."""
-    for word in words:
-        if not REAL.fullmatch(word):
-            raise DatasetError(f"{at}: {shown(word, 60)!r} is not a number")
-    numbers = [float(word) for word in words]
-    for number in numbers[:2]:
-        if not number.is_integer() or not 1 <= number <= n_nodes:
-            raise DatasetError(f"{at}: there is no vertex {number:g}; there are {n_nodes}")
-    return numbers
+def _number(word: str, at: str) -> float:
+    if not REAL.fullmatch(word):
+        raise DatasetError(f"{at}: {shown(word, 60)!r} is not a number")
+    return float(word)
 
 
 def read_graph6(data: bytes, where: str, name: str, options: Options) -> list[Graph]:

@@ -33,6 +33,7 @@ ENDS = (
     ("tail", "head"),
 )
 WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")  # digits of other alphabets would join different names
+COMMENT = re.compile(r"(?:^|\s)#")  # a triple bond of SMILES has no blank before it
 BEHIND = re.compile(r"(.*?)\{(|'.*)\}")
 # The shape of SMILES; possessive, so that hostile text cannot make the match backtrack.
 ATOM = r"(?:\[[^\[\]\s]++\]|Cl|Br|[BCNOPSFIbcnops])"
@@ -51,33 +52,21 @@ Molecule = tuple[str, Callable[[], Graph]]  # its place in the file, and what ma
 def read_edges(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
     r"""Edge list: `u v` or `u v weight` per line; a line with one name is a node.
 
-    Fields are separated by white space or commas, and what follows a `#` is a comment; of the
-    dictionaries that networkx writes behind edges the weight is read. Names become integers when
-    all of them are written as such.
+    Fields are separated by white space or commas, and what follows a `#` behind a blank is a
+    comment; of the dictionaries that networkx writes behind edges the weight is read. Names become
+    integers when all of them are written as such.
 
     >>> read_edges(b"# a comment\na b .5\nb c 2\nd\n", "toy.edges", "toy", Options())
     [Graph(n_nodes=4, n_edges=2, name='toy', weighted)]
     """
     lines = _split_lines(decode(data, where), where, options)
-    return [_edge_list(lines, _known_ends(lines, options, where), where, name, options)]
+    lines, ends = _known_ends(lines, options, where)
+    return [_edge_list(lines, ends, where, name, options)]
 
 
 def read_txt(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
-    """Text: an edge list as in .edges files, or a table as in .csv files, by white space.
-
-    In a table of SMILES only lines that begin with # are comments.
-    """
-    text = decode(data, where)
-    lines = _split_lines(text, where, options)
-    if lines and (options.smiles is not None or _find(lines[0][1], "smiles") is not None):
-        rows = enumerate(text.splitlines(), start=1)
-        split = ((i, line.split(",") if "," in line else line.split()) for i, line in rows)
-        lines = [
-            (i, [field.strip() for field in fields])
-            for i, fields in split
-            if any(fields) and not fields[0].startswith("#")
-        ]
-    return _read_table(lines, where, name, options)
+    """Text: an edge list as in .edges files, or a table as in .csv files, by white space."""
+    return _read_table(_split_lines(decode(data, where), where, options), where, name, options)
 
 
 def read_csv(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -139,9 +128,7 @@ def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Gr
     rows: list[Molecule] = []
     for number, line in enumerate(decode(data, where).splitlines(), start=1):
         content = line.strip()
-        mark = "\t"
-        if mark not in content:
-            mark = next((mark for mark in ",;" if mark in content.partition(" ")[0]), " ")
+        mark = next((mark for mark in "\t,;" if mark in content.partition(" ")[0]), " ")
         smiles, _, label = content.partition(mark)
         if smiles and not smiles.startswith("#") and (rows or "smiles" not in smiles.casefold()):
             rows.append(_molecule(number, smiles, label.strip(), options))
@@ -158,8 +145,7 @@ def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph
         ) from error
 
     def make(position: int, record: str) -> Graph:
-        supplier = Chem.ForwardSDMolSupplier(io.BytesIO(record.encode() + b"$$$$\n"))
-        molecule = next(iter(supplier), None)
+        molecule = Chem.MolFromMolBlock(record)
         if molecule is None:
             raise GraphError(
                 f"{name}: not a molecule that RDKit can read",
@@ -167,8 +153,7 @@ def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph
                 policy="invalid_smiles",
                 choices=("skip",),
             )
-        own = molecule.GetProp("_Name") if molecule.HasProp("_Name") else ""
-        label = shown(own.strip()) or f"{name}-{position}"
+        label = shown(molecule.GetProp("_Name").strip()) or f"{name}-{position}"
         return from_rdkit(molecule, name=label, policies=options.policies)
 
     # One record at a time: a damaged one must not take the next with it.
@@ -208,26 +193,21 @@ def _read_table(lines: list[Line], where: str, name: str, options: Options) -> l
     """Decide what a table is, and read it."""
     if not lines:
         raise DatasetError(f"{where}: it is empty")
-    header, rows = lines[0][1], [fields for _, fields in lines]
-    smiles = None
     if options.smiles is not None:
-        if WHOLE.fullmatch(options.smiles):  # a table without header
-            header = [str(i + 1) for i in range(max(map(len, rows)))]
-            lines = [(0, _with_name(header, rows, options.smiles)), *lines]
-        smiles = _column(header, options.smiles, where)
-    elif not (options.edges or options.arcs):
-        smiles = _find(header, "smiles")
-    if smiles is not None:
-        return _read_smiles_column(lines, smiles, where, options)
-    ends = _known_ends(lines, options, where)
-    found = None if ends else _as_matrix(rows)
-    if found is not None:
-        names, matrix = found
-        return [from_matrix(matrix, node_names=names, name=name, policies=options.policies)]
+        return _read_smiles_column(_numbered(lines, [options.smiles]), where, options)
+    rows = [fields for _, fields in lines]
+    if not (options.edges or options.arcs) and _find(rows[0], "smiles") is not None:
+        return _read_smiles_column(lines, where, options)
+    lines, ends = _known_ends(lines, options, where)
     if ends is None:
-        molecules = _smiles_columns(rows)
-        edges = _looks_like_edges(rows)
-        if molecules and not (edges and _are_names(rows, molecules)):
+        found = _as_matrix(rows)
+        if found is not None:
+            names, matrix = found
+            return [from_matrix(matrix, node_names=names, name=name, policies=options.policies)]
+        molecules, edges = _smiles_columns(rows), _looks_like_edges(rows)
+        # SMILES in both columns of ends, some of them in either, are names of nodes.
+        joined = not {row[0] for row in rows}.isdisjoint(name for row in rows for name in row[1:2])
+        if molecules and not (edges and joined and molecules[:2] == [0, 1]):
             _refuse_molecules(lines, molecules[0], where)
         if not edges:
             _refuse(lines, where)
@@ -239,7 +219,7 @@ def _split_lines(text: str, where: str, options: Options) -> list[Line]:
     lines, partly = [], False
     key = re.escape(str(options.edge_weights))
     for number, line in enumerate(text.splitlines(), start=1):
-        content, behind = line.partition("#")[0].strip(), ""
+        content, behind = COMMENT.split(line, maxsplit=1)[0].strip(), ""
         if content.endswith("}") and (found := BEHIND.fullmatch(content)):
             content, behind = found[1].rstrip(", \t"), found[2]
         if not content:
@@ -254,29 +234,31 @@ def _split_lines(text: str, where: str, options: Options) -> list[Line]:
     return lines
 
 
-def _known_ends(lines: list[Line], options: Options, where: str) -> tuple[int, int] | None:
+def _known_ends(
+    lines: list[Line], options: Options, where: str
+) -> tuple[list[Line], tuple[int, int] | None]:
     """Return the places of the two columns of an edge list, if the header or the user names them.
 
     Numbers name the columns of a table without header, which gets one here.
     """
     named = options.edges if options.arcs is None else options.arcs
-    header = lines[0][1] if lines else []
-    if named is not None:
-        ends = [part.strip() for part in named.split(",")]
-        if len(ends) != 2:
-            raise DatasetError(f"edges must name two columns, such as FROM,TO, not {named!r}")
-        if all(WHOLE.fullmatch(end) for end in ends):
-            header = _numbered(max(len(fields) for _, fields in lines), options)
-            lines.insert(0, (0, header))
-        return _column(header, ends[0], where), _column(header, ends[1], where)
-    found = ((_find(header, u), _find(header, v)) for u, v in ENDS)
-    return next(((u, v) for u, v in found if u is not None and v is not None), None)
+    if named is None or not lines:
+        header = lines[0][1] if lines else []
+        found = ((_find(header, u), _find(header, v)) for u, v in ENDS)
+        return lines, next(((u, v) for u, v in found if u is not None and v is not None), None)
+    ends = [part.strip() for part in named.split(",")]
+    if len(ends) != 2:
+        raise DatasetError(f"edges must name two columns, such as FROM,TO, not {named!r}")
+    lines = _numbered(lines, ends)
+    return lines, (_column(lines, ends[0], where), _column(lines, ends[1], where))
 
 
-def _numbered(width: int, options: Options) -> list[str]:
-    """Return a header of numbers, in which the third of three columns is the weight."""
-    weight = "3" if options.edge_weights is None else options.edge_weights
-    return ["1", "2", weight] if width == 3 else [str(i + 1) for i in range(width)]
+def _numbered(lines: list[Line], named: list[str]) -> list[Line]:
+    """Put a header of numbers, in line 0, above a table whose columns are named by numbers."""
+    if not all(map(WHOLE.fullmatch, named)):
+        return lines
+    width = max(len(fields) for _, fields in lines)
+    return [(0, [str(i + 1) for i in range(width)]), *lines]
 
 
 def _find(header: list[str], wanted: str | None) -> int | None:
@@ -287,7 +269,8 @@ def _find(header: list[str], wanted: str | None) -> int | None:
     return header.index(wanted) if wanted in header else folded.index(wanted.casefold())
 
 
-def _column(header: list[str], wanted: str, where: str) -> int:
+def _column(lines: list[Line], wanted: str, where: str) -> int:
+    header = lines[0][1]
     if wanted not in header:
         listed = ", ".join(repr(field) for field in header[:20])
         raise DatasetError(
@@ -296,17 +279,21 @@ def _column(header: list[str], wanted: str, where: str) -> int:
     return header.index(wanted)
 
 
-def _read_smiles_column(
-    lines: list[Line], column: int, where: str, options: Options
-) -> list[Graph]:
-    named = _find(lines[0][1], "name")
+def _read_smiles_column(lines: list[Line], where: str, options: Options) -> list[Graph]:
+    (numbered, header), *below = lines
+    column = _find(header, "smiles") if options.smiles is None else None
+    column = _column(lines, str(options.smiles), where) if column is None else column
+    named = _find(header, "name")
+    if numbered == 0 and len(header) == 2:  # of two columns the other has names, unless numbers
+        numbers = any(REAL.fullmatch(row[1 - column]) for _, row in below if len(row) == 2)
+        named = None if numbers else 1 - column
     rows = []
-    for number, fields in lines[1:]:
+    for number, fields in below:
         if len(fields) <= column:
             raise DatasetError(f"{where}, line {number}: {len(fields)} fields, and no SMILES")
         label = fields[named] if named is not None and named < len(fields) else ""
         rows.append(_molecule(number, fields[column], label, options))
-    _note_rest(lines[0][1], {column, named}, where, options)
+    _note_rest(header, {column, named}, where, options)
     return _valid(rows, where, options)
 
 
@@ -318,13 +305,15 @@ def _edge_list(
     if ends is None:
         ends = (0, 1)
         width = next((len(fields) for _, fields in lines if len(fields) > 1), 2)
-        lines = [(0, _numbered(min(width, 3), options)), *lines]
-    header = lines[0][1]
+        lines = [(0, ["1", "2", "3"][:width]), *lines]
+    (numbered, header), *below = lines
     weight, label = _find(header, options.edge_weights), _find(header, options.edge_labels)
+    if numbered == 0 and len(header) == 3 and options.edge_weights is not None:
+        weight = 2
     alone: list[str] = []
     names: list[str] = []
     rows: list[Line] = []
-    for number, fields in lines[1:]:
+    for number, fields in below:
         filled = [text for text in fields if text]
         if len(fields) == 1 or (headed and filled == fields[ends[0] : ends[0] + 1]):
             alone += filled
@@ -366,26 +355,22 @@ def _edge_list(
 def _looks_like_edges(rows: list[list[str]]) -> bool:
     """Tell whether lines without a known header can be an edge list.
 
-    They have two names, and perhaps a number each. A first line of texts above whole numbers is an
-    unknown header. Where names are texts, some occur in both columns, or in each column more than
-    once; otherwise it is a table of something else.
+    They have two names, and perhaps a number each. Below an unknown header or not, names in a
+    column of whole numbers have such ones beside them. Where names are texts, some occur in both
+    columns, or in each column more than once; otherwise it is a table of something else.
     """
     listed = [row for row in rows if len(row) > 1]
     shaped = all(len(row) <= 3 and "" not in row for row in rows)
     if not shaped or not all(REAL.fullmatch(row[2]) for row in listed if len(row) == 3):
         return False
-    if len(listed) < 2:
-        return True
     columns = [row[0] for row in listed], [row[1] for row in listed]
     whole = [[WHOLE.fullmatch(name) is not None for name in column] for column in columns]
-    headed = [not first and all(others) for first, *others in whole]
-    if len(listed) == 2 or all(map(all, whole)):
-        return not all(headed)
-    if any(headed):
+    if len(listed) < 2 or all(map(all, whole)):
+        return True
+    if any(all(below) for _, *below in whole):
         return False
-    one, other = map(set, columns)
-    repeated = len(one) < len(listed) and len(other) < len(listed)
-    return not any(map(all, whole)) and (repeated or not one.isdisjoint(other))
+    repeated = all(len(set(column)) < len(column) for column in columns)
+    return len(listed) == 2 or repeated or not set(columns[0]).isdisjoint(columns[1])
 
 
 def looks_like_smiles(text: str) -> bool:
@@ -394,15 +379,10 @@ def looks_like_smiles(text: str) -> bool:
     >>> [looks_like_smiles(text) for text in ("c1ccccc1O", "CCO", "C1CC", "n1", "ethanol", "12")]
     [True, True, False, False, False, False]
     """
-    if not SMILES.fullmatch(text):
+    if not SMILES.fullmatch(text) or text.count("(") != text.count(")"):
         return False
-    bare = BRACKETS.sub("", text)
-    depth = 0
-    for mark in bare if "(" in bare or ")" in bare else "":
-        depth += (mark == "(") - (mark == ")")
-        if depth < 0:
-            return False
-    return depth == 0 and all(n % 2 == 0 for n in Counter(RINGS.findall(bare)).values())
+    rings = Counter(RINGS.findall(BRACKETS.sub("", text)))
+    return all(n % 2 == 0 for n in rings.values())
 
 
 def _smiles_columns(rows: list[list[str]]) -> list[int]:
@@ -418,13 +398,6 @@ def _smiles_columns(rows: list[list[str]]) -> list[int]:
         if len(alike) >= MOST * len(below) and any(len(text) > 2 for text in alike):
             found.append(column)
     return found
-
-
-def _are_names(rows: list[list[str]], molecules: list[int]) -> bool:
-    """Tell whether SMILES are the names of nodes: in both columns of ends, some in either."""
-    return molecules[:2] == [0, 1] and not {row[0] for row in rows}.isdisjoint(
-        row[1] for row in rows
-    )
 
 
 def _as_matrix(rows: list[list[str]]) -> tuple[list[str] | None, NDArray[np.float64]] | None:
@@ -479,16 +452,6 @@ def _note_rest(header: list[str], read: set[int | None], where: str, options: Op
         options.notes.append(f"{where}: columns not read: {shown(', '.join(rest))}")
 
 
-def _with_name(header: list[str], rows: list[list[str]], smiles: str) -> list[str]:
-    """Call the other one of two columns "name", unless it holds numbers."""
-    if len(header) != 2 or smiles not in header:
-        return header
-    other = 1 - header.index(smiles)
-    if all(len(row) > other and not REAL.fullmatch(row[other]) for row in rows):
-        header[other] = "name"
-    return header
-
-
 def _refuse_molecules(lines: list[Line], column: int, where: str) -> NoReturn:
     """Refuse a table of molecules that does not say so."""
     header = lines[0][1]
@@ -511,15 +474,9 @@ def _refuse(lines: list[Line], where: str) -> NoReturn:
     listed = ", ".join(repr(field[:40]) for field in header[:6])
     listed += ", ..." if len(header) > 6 else ""
     texts = len(header) > 1 and not any(REAL.fullmatch(field) or not field for field in header)
-    chemical = [field for field in header if "smi" in field.casefold()] if texts else []
-    problem = (
-        f"{where}: not an edge list or an adjacency matrix: {len(lines)} lines of {len(header)} "
-        f"fields, the first is {listed}"
-    )
-    if chemical:
-        raise DatasetError(problem, policy="smiles", choices=(shown(chemical[0]),), call="read")
     raise DatasetError(
-        problem,
+        f"{where}: not an edge list or an adjacency matrix: {len(lines)} lines of {len(header)} "
+        f"fields, the first is {listed}",
         advice="add a first line source,target, or end the name of the file in .edges",
         policy="edges",
         choices=(shown(",".join(header[:2])) if texts else "FROM,TO",),

@@ -200,7 +200,10 @@ def read_json(data: bytes, where: str, name: str, options: Options) -> list[Grap
 
 def _node_link_graph(content: Any, where: str, name: str, options: Options) -> Graph:
     content = content if isinstance(content, dict) else {}
-    stored: dict[str, Any] = {"node": content.get("nodes"), "edge": content.get("links", content.get("edges"))}
+    stored: dict[str, Any] = {
+        "node": content.get("nodes"),
+        "edge": content.get("links", content.get("edges")),
+    }
     for kind, items in stored.items():
         if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
             key = "nodes" if kind == "node" else "links"

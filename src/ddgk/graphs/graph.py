@@ -145,33 +145,6 @@ class Graph:
         both = (self.node_attributes, self.edge_attributes)
         return any(values is not None and bool(np.isnan(values).any()) for values in both)
 
-    def arcs(self) -> tuple[Integers, Integers, Integers]:
-        """List every edge in each direction in which it can be followed.
-
-        Returns
-        -------
-        tails, heads, positions : arrays of int64, of shape (n_arcs,)
-            An undirected edge gives two arcs, a directed one and a self-loop one. ``positions``
-            index `edges`. First every edge as it is stored, then the reverse ones.
-
-        Examples
-        --------
-        >>> from ddgk.graphs import Graph
-        >>> tails, heads, positions = Graph(3, [(0, 1), (1, 1)]).arcs()
-        >>> tails.tolist(), heads.tolist(), positions.tolist()
-        ([0, 1, 1], [1, 1, 0], [0, 1, 0])
-        """
-        tails, heads = self.edges.T
-        positions = np.arange(len(tails))
-        if self.directed:
-            return tails.copy(), heads.copy(), positions
-        turned = np.flatnonzero(tails != heads)
-        return (
-            np.concatenate([tails, heads[turned]]),
-            np.concatenate([heads, tails[turned]]),
-            np.concatenate([positions, turned]),
-        )
-
     @property
     def digest(self) -> str:
         """SHA-256 of the content (not of the names), as hexadecimal text.

@@ -95,33 +95,25 @@ def check_empty(n_nodes: int, who: str, policies: Policies) -> None:
         raise GraphError(f"{who}: it has no nodes", policy="empty", choices=("skip", "keep"))
 
 
-def number_nodes(listed: Iterable[Hashable], found: Iterable[Hashable] = ()) -> dict[Hashable, int]:
-    """Give numbers to node names: those listed, in their order, then those found, sorted.
+def number_ends(
+    ends: list[Hashable], listed: Iterable[Hashable] = ()
+) -> tuple[list[Hashable], NDArray[np.int64]]:
+    """Return node names, those listed in their order, then others sorted, and edges as numbers.
 
-    Sorting makes the numbering, and so the digest, independent of the order of the edges and of
-    the order in which a set lists its members.
+    ends: names, those of one edge after the other. Sorting makes the numbering, and so the digest,
+    independent of the order of the edges and of the order in which a set lists its members.
 
-    >>> number_nodes(["b"], {"c", "a"})
-    {'b': 0, 'a': 1, 'c': 2}
+    >>> names, pairs = number_ends(["c", "a"], ["b"])
+    >>> names, pairs.tolist()
+    (['b', 'a', 'c'], [[2, 1]])
     """
     numbers: dict[Hashable, int] = {}
     for name in listed:
         numbers.setdefault(name, len(numbers))
-    others = set(found) - numbers.keys()
+    others = set(ends) - numbers.keys()
     comparable = {type(name) for name in others} in ({int}, {str})
     for name in sorted(others, key=None if comparable else label_key):  # type: ignore[type-var, arg-type]
         numbers[name] = len(numbers)
-    return numbers
-
-
-def number_ends(
-    ends: list[Hashable], listed: Iterable[Hashable] = (), found: Iterable[Hashable] = ()
-) -> tuple[list[Hashable], NDArray[np.int64]]:
-    """Return node names, ordered as `number_nodes` does, and edges as pairs of numbers.
-
-    ends: names, those of one edge after the other.
-    """
-    numbers = number_nodes(listed, {*ends, *found})
     pairs = np.fromiter(map(numbers.__getitem__, ends), np.int64, len(ends))
     return list(numbers), pairs.reshape(-1, 2)
 

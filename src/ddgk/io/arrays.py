@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ MATRIX_MARKET = (
     ("real", "double", "integer", "unsigned-integer", "pattern"),
     ("general", "symmetric"),
 )
+# Lines of comments and empty ones, then three numbers.
+SIZES = re.compile(rb"(?:%.*+\n|\s++)*+(\d{1,15}+)[ \t]++(\d{1,15}+)[ \t]++(\d{1,15}+)\s*?(?:\n|$)")
 
 
 def read_mtx(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
@@ -45,16 +48,11 @@ def read_mtx(data: bytes, where: str, name: str, options: Options) -> list[Graph
             f"{where}: not a matrix that is read; write a real one in coordinates with "
             "scipy.io.mmwrite(file, scipy.sparse.coo_array(matrix))"
         )
-    sizes: list[int] = []
-    while body and not sizes:
-        line, _, body = body.partition(b"\n")
-        if line.strip() and not line.startswith(b"%"):
-            parts = line.split()
-            sizes = [int(part) for part in parts if part.isdigit() and len(part) < 16]
-            sizes = sizes if len(sizes) == len(parts) == 3 else [0]
-    if len(sizes) != 3:
+    found = SIZES.match(body)
+    if found is None:
         raise DatasetError(f"{where}: the line of sizes of a Matrix Market file is missing")
-    (n, n_columns, n_entries), width = sizes, 2 if words[3] == "pattern" else 3
+    (n, n_columns, n_entries), width = map(int, found.groups()), 2 if words[3] == "pattern" else 3
+    body = body[found.end() :]
     _check_shape((n, n_columns), where)
     if n_entries * 2 * width > len(data):  # a number takes two bytes at least
         raise DatasetError(f"{where}: it states more entries than it can hold")
@@ -115,11 +113,9 @@ def _parse_npy(data: bytes, where: str) -> NDArray[Any]:
     """Return the array of an .npy file; nothing is unpickled, and sizes are compared first."""
     stream = io.BytesIO(data)
     try:
-        version = np.lib.format.read_magic(stream)
-        if version == (1, 0):
-            shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
-        else:
-            shape, _, dtype = np.lib.format.read_array_header_2_0(stream)
+        old = np.lib.format.read_magic(stream) == (1, 0)
+        header = np.lib.format.read_array_header_1_0 if old else np.lib.format.read_array_header_2_0
+        shape, _, dtype = header(stream)
         if dtype.hasobject or dtype.kind not in "biufSU":
             raise ValueError(f"it holds {dtype}, not numbers")
         if math.prod(shape) * dtype.itemsize != len(data) - stream.tell():
@@ -144,16 +140,14 @@ def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
         )
     shape = tuple(arrays["shape"].reshape(-1)[:3].tolist())
     _check_shape(shape, where)
-    first, second = (arrays[name] for name in names)
+    values, first, second = (arrays[name] for name in ("data", *names))
     try:
         if kind == "coo":
-            matrix = sparse.coo_array((arrays["data"], (first, second)), shape=shape)
-        else:
-            made = sparse.csr_array if kind == "csr" else sparse.csc_array
-            matrix = made((arrays["data"], first, second), shape=shape)
-            matrix.check_format(full_check=True)
-        matrix = matrix.tocsr()
-        matrix.sum_duplicates()
+            return sparse.coo_array((values, (first, second)), shape=shape)
+        made = sparse.csr_array if kind == "csr" else sparse.csc_array
+        matrix = made((values, first, second), shape=shape)
+        matrix.check_format(full_check=True)
+        matrix.sum_duplicates()  # which looks at the indices once more
         return matrix
     except Exception as error:
         raise DatasetError(

@@ -15,7 +15,7 @@ from pathlib import Path
 from ddgk.errors import DatasetError, DatasetNotFoundError, GraphError, InputError, shown
 from ddgk.graphs import Graph
 from ddgk.graphs.policies import Policies, chosen_policies
-from ddgk.io.arrays import read_mtx, read_npy, read_npz
+from ddgk.io import arrays, markup, tables
 from ddgk.io.catalogue import (
     BUILT_IN,
     DATASETS,
@@ -27,44 +27,34 @@ from ddgk.io.catalogue import (
 )
 from ddgk.io.dataset import Dataset, ReadReport
 from ddgk.io.loading import load, not_stored
-from ddgk.io.markup import read_gexf, read_gml, read_graph6, read_graphml, read_json, read_pajek
 from ddgk.io.reading import MAX_BYTES, MAX_PARSED_BYTES, ByteBudget, Options
-from ddgk.io.tables import (
-    read_csv,
-    read_edges,
-    read_parquet,
-    read_sdf,
-    read_smiles,
-    read_txt,
-)
 from ddgk.io.tu import is_tu_folder, read_tu
 
 MAX_LISTED = 20
 NO_GRAPHS = ("readme", "license", "licence")  # files of a folder that are never graphs
-UNKNOWN = "not a format that is read"
 
 Reader = Callable[[bytes, str, str, Options], list[Graph]]
 
 READERS: dict[str, Reader] = {
-    ".gml": read_gml,
-    ".graphml": read_graphml,
-    ".gexf": read_gexf,
-    ".json": read_json,
-    ".net": read_pajek,
-    ".g6": read_graph6,
-    ".edges": read_edges,
-    ".edgelist": read_edges,
-    ".ncol": read_edges,
-    ".txt": read_txt,
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".parquet": read_parquet,
-    ".mtx": read_mtx,
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".smi": read_smiles,
-    ".smiles": read_smiles,
-    ".sdf": read_sdf,
+    ".gml": markup.read_gml,
+    ".graphml": markup.read_graphml,
+    ".gexf": markup.read_gexf,
+    ".json": markup.read_json,
+    ".net": markup.read_pajek,
+    ".g6": markup.read_graph6,
+    ".edges": tables.read_edges,
+    ".edgelist": tables.read_edges,
+    ".ncol": tables.read_edges,
+    ".txt": tables.read_txt,
+    ".csv": tables.read_csv,
+    ".tsv": tables.read_csv,
+    ".parquet": tables.read_parquet,
+    ".mtx": arrays.read_mtx,
+    ".npy": arrays.read_npy,
+    ".npz": arrays.read_npz,
+    ".smi": tables.read_smiles,
+    ".smiles": tables.read_smiles,
+    ".sdf": tables.read_sdf,
 }
 
 
@@ -159,7 +149,7 @@ def read(
     text = os.fspath(source)
 
     if isinstance(source, str) and glob.has_magic(text) and not os.path.exists(text):
-        found = [] if "\0" in text else [Path(m) for m in glob.glob(text, recursive=True)]
+        found = [] if "\0" in text else map(Path, glob.glob(text, recursive=True))
         paths = [path for path in found if path.is_file()]
         if not paths:
             raise DatasetError(f"{text}: no file matches")
@@ -172,14 +162,13 @@ def read(
         labels = None if node_labels == "label" else node_labels
         return Dataset([load_network(text, node_labels=labels, policies=policies)], None, text)
     path = Path(source)
-    if os.path.isdir(path):
-        if is_tu_folder(path):
-            return read_tu(path, policies=policies, max_bytes=tu_bytes)
-        return _read_folder(path, options, file_bytes)
-    if not os.path.isfile(path):
+    is_folder = os.path.isdir(path)
+    if not is_folder and not os.path.isfile(path):
         raise DatasetError(f"{shown(text)}: there is no such file or folder")
-    if path.suffix.lower() == ".zip":
+    if is_tu_folder(path) if is_folder else path.suffix.lower() == ".zip":
         return read_tu(path, policies=policies, max_bytes=tu_bytes)
+    if is_folder:
+        return _read_folder(path, options, file_bytes)
     return _read_files([path], path.stem, options, file_bytes)
 
 
@@ -202,17 +191,18 @@ def _read_folder(path: Path, options: Options, max_bytes: int) -> Dataset:
         files = sorted((file for file in path.iterdir() if file.is_file()), key=_natural_order)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
-    about = {file.name for file in files if file.name[0] == "." or file.stem.lower() in NO_GRAPHS}
-    paths = [file for file in files if file.suffix.lower() in READERS and file.name not in about]
+    paths = []
+    for file in files:
+        if file.name[0] == "." or file.stem.lower() in NO_GRAPHS:
+            options.skipped.append(f"{file.name}: hidden, or about the data")
+        elif file.suffix.lower() not in READERS:
+            options.skipped.append(f"{file.name}: not a format that is read")
+        else:
+            paths.append(file)
     if not paths:
         raise DatasetError(
             f"{path}: neither a set in TU format (DS_A.txt) nor a folder of {_endings()} files"
         )
-    options.skipped.extend(
-        f"{file.name}: {'hidden, or about the data' if file.name in about else UNKNOWN}"
-        for file in files
-        if file.name in about or file.suffix.lower() not in READERS
-    )
     return _read_files(paths, path.resolve().name, options, max_bytes)
 
 
@@ -242,20 +232,16 @@ def _read_files(paths: list[Path], name: str, options: Options, max_bytes: int) 
 
 def _combined(errors: list[InputError], n_files: int) -> InputError:
     """Return one error for all files; where all have the same fix it is named once."""
-    first = errors[0]
+    first, listed = errors[0], errors[:MAX_LISTED]
     if len(errors) == 1:
         return first
-    n_more = len(errors) - MAX_LISTED
-    head = f"{len(errors)} of {n_files} files cannot be read"
-    if n_more > 0:
-        head += f", here are the first {MAX_LISTED}"
-    fixes = {(error.advice, error.policy, error.choices, error.call) for error in errors}
-    if len(fixes) > 1:
-        combined = DatasetError(f"{head}:")
-        combined.causes = tuple(errors[:MAX_LISTED])
-        return combined
-    listed = [error.problem for error in errors[:MAX_LISTED]]
-    return first.of_file("\n  ".join([f"{head}:", *listed]))
+    more = f", here are the first {MAX_LISTED}" if len(errors) > MAX_LISTED else ""
+    head = f"{len(errors)} of {n_files} files cannot be read{more}:"
+    if len({(error.advice, error.policy, error.choices, error.call) for error in errors}) == 1:
+        return first.of_file("\n  ".join([head, *(error.problem for error in listed)]))
+    combined = DatasetError(head)
+    combined.causes = tuple(listed)
+    return combined
 
 
 def karate_club() -> Graph:
@@ -297,7 +283,7 @@ def load_network(
     >>> load_network("celegansneural")  # doctest: +SKIP
     Graph(n_nodes=297, n_edges=2148, name='celegansneural')
     """
-    known = NETWORKS.get(check_name(name), DatasetInfo(name, "", edge_weights="weight"))
+    known = NETWORKS.get(check_name(name), DatasetInfo(name, ""))
     chosen = chosen_policies(known.policies if policies is None else policies)
     options = Options(node_labels, None, None, None, known.edge_weights, chosen)
     if name == BUILT_IN:
@@ -320,10 +306,8 @@ def convert(data: bytes, suffix: str, where: str, name: str, options: Options) -
         for graph in graphs:
             _check_texts(graph)
     except InputError as error:
-        error.problem = shown(error.problem.removeprefix(where), 1000)
-        if not error.problem.startswith((":", ",")):
-            error.problem = f": {error.problem}"
-        error.problem = where + error.problem
+        problem = shown(error.problem.removeprefix(where), 1000)
+        error.problem = where + (problem if problem.startswith((":", ",")) else f": {problem}")
         raise
     except RecursionError as error:
         raise DatasetError(f"{where}: something in it is nested too deeply") from error

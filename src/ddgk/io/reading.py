@@ -42,13 +42,7 @@ LOCATOR_64, LOCATOR_64_SIZE = b"PK\x06\x07", 20
 
 @dataclass(frozen=True)
 class Options:
-    """Parameters of `read`, for one file, and a list of what the reader leaves out.
-
-    node_labels, edge_labels, node_attributes, edge_attributes, edge_weights: keys, as in
-    `from_networkx`; in tables the names of columns. edges, arcs: names of the two columns of an
-    undirected or directed edge list, "FROM,TO". smiles: the name of a column of SMILES. skipped,
-    notes: filled by readers, see `ReadReport`.
-    """
+    """Parameters of `read`; skipped and notes are filled by readers, see `ReadReport`."""
 
     node_labels: str | None = "label"
     edge_labels: str | None = "label"

@@ -13,7 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,6 @@ BRACKETS = re.compile(r"\[[^\[\]]*+\]")
 RINGS = re.compile(r"%[0-9]{2}|[0-9]")
 MAX_ROWS = 20_000_000
 MAX_LOOKED_AT = 1_000  # rows in which SMILES are looked for
-MOST = 0.8
 INDEX = "__index_level_0__"  # what pandas calls the names of rows in a Parquet file
 
 Line = tuple[int, list[str]]  # the number of a line in the file, and its fields
@@ -204,13 +203,8 @@ def _read_table(lines: list[Line], where: str, name: str, options: Options) -> l
         if found is not None:
             names, matrix = found
             return [from_matrix(matrix, node_names=names, name=name, policies=options.policies)]
-        molecules, edges = _smiles_columns(rows), _looks_like_edges(rows)
-        # SMILES in both columns of ends, some of them in either, are names of nodes.
-        joined = not {row[0] for row in rows}.isdisjoint(name for row in rows for name in row[1:2])
-        if molecules and not (edges and joined and molecules[:2] == [0, 1]):
-            _refuse_molecules(lines, molecules[0], where)
-        if not edges:
-            _refuse(lines, where)
+        if not _looks_like_edges(rows):
+            raise _refusal(rows, where)
     return [_edge_list(lines, ends, where, name, options)]
 
 
@@ -355,9 +349,8 @@ def _edge_list(
 def _looks_like_edges(rows: list[list[str]]) -> bool:
     """Tell whether lines without a known header can be an edge list.
 
-    They have two names, and perhaps a number each. Below an unknown header or not, names in a
-    column of whole numbers have such ones beside them. Where names are texts, some occur in both
-    columns, or in each column more than once; otherwise it is a table of something else.
+    They have two names, and perhaps a number each. Names are whole numbers, or texts of which some
+    occur in both columns; what has numbers below a first line of texts has an unknown header.
     """
     listed = [row for row in rows if len(row) > 1]
     shaped = all(len(row) <= 3 and "" not in row for row in rows)
@@ -365,12 +358,9 @@ def _looks_like_edges(rows: list[list[str]]) -> bool:
         return False
     columns = [row[0] for row in listed], [row[1] for row in listed]
     whole = [[WHOLE.fullmatch(name) is not None for name in column] for column in columns]
-    if len(listed) < 2 or all(map(all, whole)):
-        return True
-    if any(all(below) for _, *below in whole):
-        return False
-    repeated = all(len(set(column)) < len(column) for column in columns)
-    return len(listed) == 2 or repeated or not set(columns[0]).isdisjoint(columns[1])
+    if all(map(all, whole)):
+        return bool(listed)
+    return not any(all(below) for _, *below in whole) and not set(columns[0]).isdisjoint(columns[1])
 
 
 def looks_like_smiles(text: str) -> bool:
@@ -383,21 +373,6 @@ def looks_like_smiles(text: str) -> bool:
         return False
     rings = Counter(RINGS.findall(BRACKETS.sub("", text)))
     return all(n % 2 == 0 for n in rings.values())
-
-
-def _smiles_columns(rows: list[list[str]]) -> list[int]:
-    """Return the columns, below a header or not, in which most fields look like SMILES.
-
-    Names of nodes can look so too, as C, N and CO do: some must be of three letters or more.
-    """
-    below = (rows[1:] or rows)[:MAX_LOOKED_AT]
-    found = []
-    for column in range(len(below[0])):
-        alike = [row[column] for row in below if len(row) > column]
-        alike = [text for text in alike if looks_like_smiles(text)]
-        if len(alike) >= MOST * len(below) and any(len(text) > 2 for text in alike):
-            found.append(column)
-    return found
 
 
 def _as_matrix(rows: list[list[str]]) -> tuple[list[str] | None, NDArray[np.float64]] | None:
@@ -452,31 +427,28 @@ def _note_rest(header: list[str], read: set[int | None], where: str, options: Op
         options.notes.append(f"{where}: columns not read: {shown(', '.join(rest))}")
 
 
-def _refuse_molecules(lines: list[Line], column: int, where: str) -> NoReturn:
-    """Refuse a table of molecules that does not say so."""
-    header = lines[0][1]
-    fields = [row[column] for _, row in lines if len(row) > column]
-    first = next(text for text in fields if looks_like_smiles(text))
-    has_header = fields[0] != first and len(header) > column
-    raise DatasetError(
-        f"{where}: {len(lines)} lines of {len(header)} field{'s' if len(header) > 1 else ''}, "
-        f"column {column + 1} looks like SMILES ({shown(repr(first), 40)}), but nothing says "
-        "whether these are molecules or the names of nodes",
-        advice="end the name of the file in .smi for molecules, in .edges for an edge list",
-        policy="smiles",
-        choices=(shown(header[column]) if has_header else str(column + 1),),
-        call="read",
-    )
-
-
-def _refuse(lines: list[Line], where: str) -> NoReturn:
-    header = lines[0][1]
+def _refusal(rows: list[list[str]], where: str) -> DatasetError:
+    """Return the error on a table that could be anything, or is a table of molecules."""
+    header, below = rows[0], rows[1:] or rows
+    seen = f"{where}: {len(rows)} lines of {len(header)} field{'s' if len(header) > 1 else ''}"
+    for column in range(len(below[0])):
+        fields = [row[column] for row in rows[:MAX_LOOKED_AT] if len(row) > column]
+        alike = [field for field in fields if looks_like_smiles(field)]
+        if len(alike) > len(fields) / 2 and max(map(len, alike)) > 2:
+            headed = len(header) > column and not looks_like_smiles(header[column])
+            return DatasetError(
+                f"{seen}, column {column + 1} looks like SMILES ({shown(repr(alike[0]), 40)}), but "
+                "nothing says whether these are molecules or the names of nodes",
+                advice="end the name of the file in .smi for molecules, in .edges for an edge list",
+                policy="smiles",
+                choices=(shown(header[column]) if headed else str(column + 1),),
+                call="read",
+            )
     listed = ", ".join(repr(field[:40]) for field in header[:6])
     listed += ", ..." if len(header) > 6 else ""
     texts = len(header) > 1 and not any(REAL.fullmatch(field) or not field for field in header)
-    raise DatasetError(
-        f"{where}: not an edge list or an adjacency matrix: {len(lines)} lines of {len(header)} "
-        f"fields, the first is {listed}",
+    return DatasetError(
+        f"{seen}, the first is {listed}: not an edge list or an adjacency matrix",
         advice="add a first line source,target, or end the name of the file in .edges",
         policy="edges",
         choices=(shown(",".join(header[:2])) if texts else "FROM,TO",),

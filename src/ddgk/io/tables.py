@@ -408,10 +408,7 @@ def _as_integers(names: list[Any]) -> list[Any]:
 
 
 def _weight(field: str, at: str) -> float:
-    try:
-        weight = float(field)
-    except ValueError:
-        weight = math.nan
+    weight = float(field) if REAL.fullmatch(field) else math.nan
     if not math.isfinite(weight):
         raise DatasetError(f"{at}: the weight {field[:60]!r} is not a finite number")
     return weight

@@ -26,17 +26,15 @@ from ddgk.graphs.edges import build_graph
 from ddgk.graphs.policies import chosen_policies
 from ddgk.graphs.validation import frozen
 from ddgk.io.dataset import Dataset, ReadReport
-from ddgk.io.reading import MAX_BYTES, ByteBudget, read_archive
+from ddgk.io.reading import MAX_BYTES, REAL, ByteBudget, read_archive
 
 Integers = NDArray[np.int64]
 
-NEEDED = ("A", "graph_indicator")
-OPTIONAL = ("graph_labels", "node_labels", "edge_labels", "node_attributes", "edge_attributes")
-KINDS = NEEDED + OPTIONAL
-# Possessive throughout: a line matches in one way or not at all, so hostile text cannot make the
-# match backtrack. 18 digits always fit an int64.
+COLUMNS = ("node_labels", "edge_labels", "node_attributes", "edge_attributes")
+KINDS = ("A", "graph_indicator", "graph_labels", *COLUMNS)
+# Possessive, so that hostile text cannot make the match backtrack. 18 digits fit an int64.
 INTEGER = rb"[-+]?+\d{1,18}+"
-REAL = rb"(?:[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d{1,3}+)?+|[nN][aA][nN])"
+NUMBER = rb"(?:" + REAL.pattern.encode() + rb")"
 
 
 def read_tu(
@@ -83,9 +81,6 @@ def read_tu(
     [Graph(n_nodes=2, n_edges=1, name='toy-0'), Graph(n_nodes=3, n_edges=1, name='toy-1')]
     """
     stem, texts = _read_texts(Path(path), max_bytes)
-    for needed in NEEDED:
-        if needed not in texts:
-            raise DatasetError(f"{path}: {shown(stem)}_{needed}.txt is missing")
     return parse(texts, name or stem, chosen_policies(policies))
 
 
@@ -124,6 +119,8 @@ def _read_texts(path: Path, max_bytes: int) -> tuple[str, dict[str, Text]]:
         for kind, name in names.items()
         if name in found
     }
+    if "graph_indicator" not in texts:
+        raise DatasetError(f"{path}: {shown(names['graph_indicator'])} is missing")
     return PurePosixPath(stems[0]).name, texts
 
 
@@ -151,7 +148,7 @@ def parse(texts: Mapping[str, Text], name: str, policies: Policies) -> Dataset:
     for i in np.flatnonzero(kept).tolist():
         nodes, edges = slice(*starts[i : i + 2].tolist()), slice(*bounds[i : i + 2].tolist())
         fields = {}
-        for field in OPTIONAL[1:]:
+        for field in COLUMNS:
             values = getattr(union, field)
             part = nodes if field.startswith("node") else edges
             fields[field] = None if values is None else values[part]
@@ -206,7 +203,7 @@ def _read_union(texts: Mapping[str, Text], owner: Integers, policies: Policies) 
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     columns: dict[str, Any] = {}
-    for kind in OPTIONAL[1:]:
+    for kind in COLUMNS:
         items, reference = (owner, "graph_indicator") if "node" in kind else (edges, "A")
         values = _read_column(texts, kind, len(items), texts[reference].where, policies)
         if values is not None:
@@ -235,10 +232,8 @@ def _check_edges(edges: Integers, owner: Integers, where: str) -> None:
     if between.any():
         line = int(np.argmax(between))
         (u, v), (g, h) = (edges[line] + 1).tolist(), (owner[edges[line]] + 1).tolist()
-        raise DatasetError(
-            f"{where}, line {line + 1}: ({u}, {v}) joins node {u} of graph {g} "
-            f"to node {v} of graph {h}"
-        )
+        found = f"({u}, {v}) joins node {u} of graph {g} to node {v} of graph {h}"
+        raise DatasetError(f"{where}, line {line + 1}: {found}")
 
 
 def _read_column(
@@ -273,10 +268,7 @@ def _as_labels(codes: Integers) -> list[Hashable]:
 
 
 def read_integers(data: bytes, where: str, n_columns: int | None = None) -> NDArray[np.int64]:
-    r"""Read comma-separated whole numbers.
-
-    data: the file's bytes; blank lines are allowed at its end only. where: what messages call the
-    file. n_columns: None takes as many as the first line has. Returns (n_lines, n_columns).
+    r"""Read comma-separated whole numbers, (n_lines, n_columns), as many as the first line has.
 
     >>> read_integers(b"2, 1\n1, 2\n", "toy_A.txt", 2).tolist()
     [[2, 1], [1, 2]]
@@ -291,7 +283,7 @@ def read_reals(data: bytes, where: str) -> NDArray[np.float64]:
     >>> read_reals(b" 0.5,-1e3\n", "toy_node_attributes.txt").tolist()
     [[0.5, -1000.0]]
     """
-    text, n_columns = _checked(data, where, None, REAL, "number")
+    text, n_columns = _checked(data, where, None, NUMBER, "number")
     values = np.fromstring(text, dtype=np.float64, sep=" ").reshape(-1, n_columns)
     infinite = np.isinf(values).any(axis=1)
     if infinite.any():

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
 
-from ddgk.errors import DatasetError, DatasetNotFoundError, GraphError, InputError, shown
+from ddgk.errors import DatasetError, GraphError, InputError, shown
 from ddgk.graphs import Graph
 from ddgk.graphs.policies import Policies, chosen_policies
 from ddgk.io import arrays, markup, tables
@@ -77,7 +77,8 @@ def read(
     Parameters
     ----------
     source : str or path
-        - the name of a set or network, as for `load` and `load_network`;
+        - the name of a set, as for `load`, or of a network: "karate", which comes with networkx,
+          or any that is stored as ``networks/NAME.gml`` in a folder of data;
         - a folder or zip archive in TU format, as for `read_tu`;
         - a file of a format in the table below;
         - a folder of such files, or a pattern such as ``"run-*/*.gml"``; in natural order, so that
@@ -86,7 +87,8 @@ def read(
           one error.
     node_labels, edge_labels, node_attributes, edge_attributes, edge_weights : str or None
         Keys in .gml, .graphml, .gexf and .json files, as for `from_networkx`; those of edges also
-        name columns of tables. In GML `label` is the name of a node, never its label.
+        name columns of tables. In GML `label` is the name of a node, never its label. Of a network
+        by name only the structure is read, and `node_labels` if it names another key.
     edges : str, optional
         The two columns of an edge list, as "FROM,TO", where the header is not a usual one; "1,2"
         where there is none.
@@ -96,7 +98,8 @@ def read(
         The column of SMILES in a table; one that is called smiles is found without. "1" is the
         first one where there is no header; of two columns the other then holds the names.
     policies : Policies, optional
-        How to read what can be read in more than one way.
+        How to read what can be read in more than one way. The networks in `NETWORKS` have defaults
+        of their own, which make the undirected simple graph that the paper uses.
     max_bytes : int, optional
         How much is read at most of files: 1 GiB of a set in TU format, 256 MiB of others.
 
@@ -160,7 +163,7 @@ def read(
             return load(text, policies=policies)
         # The default key of node labels is for files; a network is structure unless asked.
         labels = None if node_labels == "label" else node_labels
-        return Dataset([load_network(text, node_labels=labels, policies=policies)], None, text)
+        return Dataset([_network(text, labels, policies)], None, text)
     path = Path(source)
     is_folder = os.path.isdir(path)
     if not is_folder and not os.path.isfile(path):
@@ -253,45 +256,18 @@ def karate_club() -> Graph:
     >>> karate_club()
     Graph(n_nodes=34, n_edges=78, name='karate')
     """
-    return load_network(BUILT_IN)
+    return _network(BUILT_IN, None, None)
 
 
-def load_network(
-    name: str, *, node_labels: str | None = None, policies: Policies | None = None
-) -> Graph:
-    """Load a network by name.
-
-    "karate" comes with networkx. Any other name is looked for as ``networks/NAME.gml`` in the
-    folder that the environment variable DDGK_DATA names, then in the cache. Only the structure is
-    read, unless you ask for more.
-
-    Parameters
-    ----------
-    name : str
-    node_labels : str, optional
-        The key of node labels: in "adjnoun" ``"value"`` tells adjectives (0) from nouns (1).
-    policies : Policies, optional
-        How to read directions, repeated edges and weights. The networks in `NETWORKS` have
-        defaults of their own, which make the undirected simple graph that the paper uses:
-        "celegansneural" is a directed multigraph with weights, and "karate" has weights.
-
-    Examples
-    --------
-    >>> from ddgk.io import load_network
-    >>> load_network("karate", node_labels="club").node_labels[:2]
-    ('Mr. Hi', 'Mr. Hi')
-    >>> load_network("celegansneural")  # doctest: +SKIP
-    Graph(n_nodes=297, n_edges=2148, name='celegansneural')
-    """
-    known = NETWORKS.get(check_name(name), DatasetInfo(name, ""))
+def _network(name: str, node_labels: str | None, policies: Policies | None) -> Graph:
+    """Return a network: only the structure, unless node labels are asked for."""
+    known = NETWORKS.get(name, DatasetInfo(name, ""))
     chosen = chosen_policies(known.policies if policies is None else policies)
     options = Options(node_labels, None, None, None, known.edge_weights, chosen)
     if name == BUILT_IN:
         import networkx
 
         return options.convert(networkx.karate_club_graph(), name)
-    if name in DATASETS:
-        raise DatasetNotFoundError(f"{name!r} is a set, not a network; use load({name!r})")
     path = find_network(name)
     if path is None:
         raise not_stored(name, "network", f"networks/{name}.gml")

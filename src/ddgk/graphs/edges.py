@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ddgk.errors import GraphError
-from ddgk.graphs.graph import Graph, describe, label_key
+from ddgk.graphs.graph import Graph, describe, in_order, label_key
 from ddgk.graphs.policies import Policies, chosen_policies
 from ddgk.graphs.validation import called_edge, checked_fields, smaller_first
 
+COLUMNS = ("label", "weight", "attribute")
 SIGNS = ("+", "-")
 
 
@@ -47,10 +48,9 @@ def build_graph(
     fields = checked_fields(who, n_nodes, edges, policies.missing, **given)
     check_empty(fields["n_nodes"], who, policies)
     codes, alphabet = _coded(fields["edge_labels"])
-    columns = {"label": codes, "weight": fields["edge_weights"]}
-    columns["attribute"] = fields["edge_attributes"]
-    columns = {what: values for what, values in columns.items() if values is not None}
-    rows = EdgeRows(who, fields["node_names"], fields["edges"], columns)
+    columns = (codes, fields["edge_weights"], fields["edge_attributes"])
+    carried = {what: c for what, c in zip(COLUMNS, columns, strict=True) if c is not None}
+    rows = EdgeRows(who, fields["node_names"], fields["edges"], carried)
     rows = _with_chosen_loops(rows, policies)
     if listing == "once":
         rows = replace(rows, pairs=smaller_first(rows.pairs))
@@ -65,7 +65,7 @@ def build_graph(
         "edge_attributes": rows.columns.get("attribute"),
         "edge_weights": rows.columns.get("weight"),
     }
-    return Graph.from_fields(fields, directed=directed, name=name)
+    return Graph.from_checked(**in_order(fields), directed=directed, name=name)
 
 
 def apply_policies(graph: Graph, *, policies: Policies) -> Graph:
@@ -122,8 +122,8 @@ def number_ends(
 class EdgeRows:
     """Edges on their way to a graph.
 
-    who, names: what messages call the graph and its nodes. columns: what edges carry, by "label"
-    (as numbers, so that numpy can compare them), "weight" and "attribute".
+    who, names: what messages call the graph and its nodes. columns: what edges carry, by `COLUMNS`;
+    labels are numbers, so that numpy can compare them.
     """
 
     who: str

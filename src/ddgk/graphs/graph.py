@@ -116,7 +116,7 @@ class Graph:
         )
         if not directed:
             fields["edges"] = smaller_first(fields["edges"])
-        self._fill(_in_order(fields), directed=bool(directed), name=name)
+        self._fill(in_order(fields), directed=bool(directed), name=name)
         repeated = (self.edges[1:] == self.edges[:-1]).all(axis=1)
         if repeated.any():
             u, v = self.edges[1:][repeated][0].tolist()
@@ -169,17 +169,12 @@ class Graph:
     ) -> Graph:
         """Make a graph of fields as the constructor would leave them, without checks.
 
-        For readers that have checked many graphs at once: edges ascending, arrays read-only.
+        Edges ascend, and arrays are read-only.
         """
         graph = object.__new__(cls)
         names = {"node_names": tuple(range(n_nodes))}
         graph._fill(names | fields | {"n_nodes": n_nodes, "edges": edges}, directed, name)
         return graph
-
-    @classmethod
-    def from_fields(cls, fields: dict[str, Any], *, directed: bool, name: str | None) -> Graph:
-        """Make a graph of checked fields, with each edge once, in any order."""
-        return cls.from_checked(**_in_order(fields), directed=directed, name=name)
 
     def permuted(self, order: Sequence[int] | NDArray[np.integer[Any]]) -> Graph:
         """Return the same graph with its nodes renumbered: new node i is old node ``order[i]``.
@@ -190,14 +185,12 @@ class Graph:
         >>> Graph(3, [(0, 1)], node_labels="abc").permuted([2, 0, 1]).node_labels
         ('c', 'a', 'b')
         """
-        positions = np.asarray(order)
-        whole = positions.dtype.kind in "iu" or positions.shape == (0,)
-        whole = whole and positions.ndim == 1
+        positions = np.asarray(order if len(order) else np.empty(0, dtype=np.int64))
+        whole = positions.ndim == 1 and positions.dtype.kind in "iu"
         if not whole or not np.array_equal(np.sort(positions), np.arange(self.n_nodes)):
             raise GraphError(
                 f"{describe(self.name)}: an order must list each of the {self.n_nodes} nodes once"
             )
-        positions = positions.astype(np.int64)
         place = np.empty(self.n_nodes, dtype=np.int64)
         place[positions] = np.arange(self.n_nodes)
         labels, attributes = self.node_labels, self.node_attributes
@@ -288,7 +281,7 @@ class Graph:
         return partial(Graph, **self._arguments()), ()
 
 
-def _in_order(fields: dict[str, Any]) -> dict[str, Any]:
+def in_order(fields: dict[str, Any]) -> dict[str, Any]:
     """Put edges into ascending order with what belongs to them, and freeze all arrays."""
     pairs, labels = fields["edges"], fields["edge_labels"]
     order = np.argsort(pairs[:, 0] * fields["n_nodes"] + pairs[:, 1], kind="stable")
@@ -322,11 +315,12 @@ def describe(name: object, position: int | None = None) -> str:
     >>> describe("mol-0017", 17)
     "graph 17 ('mol-0017')"
     """
-    if position is None:
-        position = _POSITION.get()
-    if position is None:
-        return "graph" if name is None else f"graph {shown(repr(str(name)))}"
-    return f"graph {position}" if name is None else f"graph {position} ({shown(repr(str(name)))})"
+    position = _POSITION.get() if position is None else position
+    who = "graph" if position is None else f"graph {position}"
+    if name is None:
+        return who
+    called = shown(repr(str(name)))
+    return f"{who} {called}" if position is None else f"{who} ({called})"
 
 
 def label_key(label: Hashable) -> str:
@@ -352,8 +346,7 @@ def _content_digest(graph: Graph) -> str:
     _add(content, "edges", graph.edges.astype("<i8").tobytes())
     for kind, labels in (("node", graph.node_labels), ("edge", graph.edge_labels)):
         if labels is not None:
-            keys = map(label_key, labels)
-            text = "".join(f"{len(key)}:{key}" for key in keys)
+            text = "".join(f"{len(key)}:{key}" for key in map(label_key, labels))
             _add(content, f"{kind}{len(labels)}", text.encode("utf-8", "backslashreplace"))
     for kind, values in (
         ("attr", graph.node_attributes),

@@ -89,7 +89,6 @@ def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
 
 
 def _checked_count(n_nodes: int, who: str) -> int:
-    """Return a number of nodes as an int of at least 0."""
     if isinstance(n_nodes, bool) or not isinstance(n_nodes, int | np.integer):
         raise GraphError(f"{who}: n_nodes must be a whole number, not {n_nodes!r}")
     if n_nodes < 0:
@@ -162,8 +161,7 @@ def _checked_attributes(
     values = _real_numbers(attributes, what, who)
     if count == 0 and values.shape == (0,):
         return None
-    if values.ndim == 1:
-        values = values[:, None]
+    values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.shape[0] != count or values.shape[1] == 0:
         raise GraphError(
             f"{who}: {what} must have shape ({count}, k) with k > 0, not {values.shape}"
@@ -183,7 +181,6 @@ def _checked_attributes(
 def _checked_weights(
     weights: ArrayLike | None, edges: Items, fix: dict[str, Any]
 ) -> NDArray[np.float64] | None:
-    """Return edge weights as a finite (n_edges,) array."""
     if weights is None:
         return None
     values = _real_numbers(weights, "edge weights", edges.who)
@@ -191,19 +188,15 @@ def _checked_weights(
         raise GraphError(
             f"{edges.who}: edge weights must have shape ({edges.count},), not {values.shape}"
         )
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        found = f"{edges.called(bad[0])} has weight {values[bad[0]]:g}"
-        raise GraphError(
-            f"{edges.who}: {found}, but weights are finite numbers", advice="correct it", **fix
-        )
+    for row in np.flatnonzero(~np.isfinite(values))[:1]:
+        problem = f"{edges.called(row)} has weight {values[row]:g}, but weights are finite numbers"
+        raise GraphError(f"{edges.who}: {problem}", advice="correct it", **fix)
     return values
 
 
 def _checked_names(
     names: Iterable[Hashable] | None, n_nodes: int, who: str
 ) -> tuple[Hashable, ...]:
-    """Return node names as plain hashables, all different."""
     if names is None:
         return tuple(range(n_nodes))
     values = tuple(map(plain, names))

@@ -86,9 +86,7 @@ def read_npy(data: bytes, where: str, name: str, options: Options) -> list[Graph
 
 def read_npz(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
     """npz: a sparse matrix written by scipy, or one square array."""
-    members = read_archive(
-        io.BytesIO(data), where, lambda member: member.endswith(".npy"), MAX_PARSED_BYTES
-    )
+    members = read_archive(data, where, lambda name: name.endswith(".npy"), MAX_PARSED_BYTES)
     arrays = {
         member.removesuffix(".npy"): _parse_npy(content, f"{where}: {shown(member)}")
         for member, content in members.items()

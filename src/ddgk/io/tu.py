@@ -105,8 +105,8 @@ def _read_texts(path: Path, max_bytes: int) -> tuple[str, dict[str, Text]]:
         found = {file.name: allowed.read_file(file) for file in files}
     elif os.path.isfile(path):
         prefix = f"{path}: "
-        with path.open("rb") as stream:
-            found = read_archive(stream, str(path), _is_wanted, max_bytes)
+        packed = ByteBudget(MAX_BYTES).read_file(path)
+        found = read_archive(packed, str(path), _is_wanted, max_bytes)
     else:
         raise DatasetError(f"{shown(str(path))}: there is no such folder or zip archive")
     stems = [name.removesuffix("_A.txt") for name in found if name.endswith("_A.txt")]

@@ -6,7 +6,6 @@ Names and labels come from files: they are shortened and escaped.
 from __future__ import annotations
 
 import html
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from importlib.util import find_spec
@@ -17,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import shown
-from ddgk.graphs.graph import Graph, label_key
+from ddgk.graphs.graph import Graph, natural_key
 
 Array = NDArray[np.float64]
 
@@ -109,15 +108,8 @@ def frequent_values(values: Iterable[Hashable], most: int) -> tuple[list[Hashabl
     ([9, 10, 'a 9', 'a 10', 'b'], [])
     """
     counts = Counter(values)
-    ranked = sorted(counts, key=lambda value: (-counts[value], _natural(value)))
-    return sorted(ranked[:most], key=_natural), ranked[most:]
-
-
-def _natural(value: Hashable) -> tuple[int, float, str]:
-    """Sort numbers by size, before texts, in which numbers count by size too."""
-    if isinstance(value, int | float | np.number):
-        return 0, float(value), ""
-    return 1, 0.0, re.sub(r"\d+", lambda digits: digits[0].zfill(12), label_key(value))
+    ranked = sorted(counts, key=lambda value: (-counts[value], natural_key(value)))
+    return sorted(ranked[:most], key=natural_key), ranked[most:]
 
 
 def shade(shares: NDArray[np.float64]) -> list[str]:

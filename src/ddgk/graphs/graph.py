@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -338,6 +339,17 @@ def label_key(label: Hashable) -> str:
     if type(label) is tuple:
         return f"tuple:({','.join(map(label_key, label))})"
     return f"{type(label).__name__}:{label!r}"
+
+
+def natural_key(value: Hashable) -> tuple[int, Any, str]:
+    """Sort numbers by size, before texts, in which numbers count by size too.
+
+    >>> sorted(["a10", "a9", 10, 9], key=natural_key)
+    [9, 10, 'a9', 'a10']
+    """
+    if isinstance(value, int | float | np.number):
+        return 0, value, ""
+    return 1, 0, re.sub(r"[0-9]+", lambda digits: digits[0].zfill(18), label_key(value))
 
 
 def _content_digest(graph: Graph) -> str:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ddgk.errors import DatasetError, shown
 from ddgk.graphs import Graph
+from ddgk.graphs.graph import natural_key
 from ddgk.io.catalogue import DATASETS
 
 MOST_LISTED = 12
@@ -56,10 +57,9 @@ class ReadReport:
 class Summary:
     """Counts over a set.
 
-    `class_sizes` is None without classes. Alphabets are sorted when their labels can be. Attributes
-    are numbers of columns, 0 for none. `weights` is the smallest and the largest edge weight, or
-    None. `matches_published` compares the content with what `DATASETS` says, and is None for sets
-    that are not in it.
+    `class_sizes` is None without classes. Attributes are numbers of columns, 0 for none. `weights`
+    is the smallest and the largest edge weight, or None. `matches_published` compares the content
+    with what `DATASETS` says, and is None for sets that are not in it.
     """
 
     name: str
@@ -186,8 +186,8 @@ class Dataset:
             min_nodes=min(sizes),
             max_nodes=max(sizes),
             class_sizes=class_sizes,
-            node_labels=_alphabet(set().union(*every("node_labels"))),
-            edge_labels=_alphabet(set().union(*every("edge_labels"))),
+            node_labels=sorted(set().union(*every("node_labels")), key=natural_key),
+            edge_labels=sorted(set().union(*every("edge_labels")), key=natural_key),
             node_attributes=max((values.shape[1] for values in on_nodes), default=0),
             edge_attributes=max((values.shape[1] for values in on_edges), default=0),
             missing_values=sum(int(np.isnan(values).sum()) for values in on_nodes + on_edges),
@@ -223,13 +223,6 @@ def _count_holes(graphs: list[Graph]) -> tuple[int, int]:
     owners = np.searchsorted(ends, first_nodes, side="right")
     n_isolated = int(ends[-1]) - len(np.unique(np.concatenate([u[u != v], v[u != v]])))
     return n_isolated, int((np.bincount(owners) > 1).sum())
-
-
-def _alphabet(labels: set[Hashable]) -> list[Hashable]:
-    """Labels of one kind in their own order, mixed ones by their text."""
-    kinds = {type(label) for label in labels}
-    comparable = len(kinds) == 1 and kinds <= {int, str, float}
-    return sorted(labels, key=None if comparable else repr)  # type: ignore[type-var,arg-type]
 
 
 def _counted(labels: list[Hashable]) -> str:

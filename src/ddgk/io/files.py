@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Callable
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 from ddgk.errors import DatasetError, GraphError, InputError, shown
 from ddgk.graphs import Graph
+from ddgk.graphs.graph import natural_key
 from ddgk.graphs.policies import Policies, chosen_policies
 from ddgk.io import arrays, markup, tables
 from ddgk.io.catalogue import (
@@ -191,7 +192,7 @@ def _is_path(source: str | PathLike[str]) -> bool:
 
 def _read_folder(path: Path, options: Options, max_bytes: int) -> Dataset:
     try:
-        files = sorted((file for file in path.iterdir() if file.is_file()), key=_natural_order)
+        files = sorted((file for file in path.iterdir() if file.is_file()), key=_by_name)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
     paths = []
@@ -213,7 +214,7 @@ def _read_files(paths: list[Path], name: str, options: Options, max_bytes: int) 
     """Read all files; those that cannot be read are collected into one error."""
     allowed = ByteBudget(max_bytes)
     graphs, errors = [], []
-    for path in sorted(paths, key=_natural_order):
+    for path in sorted(paths, key=_by_name):
         suffix = path.suffix.lower()
         try:
             if suffix not in READERS:
@@ -307,9 +308,8 @@ def _check_texts(graph: Graph) -> None:
             ) from error
 
 
-def _natural_order(path: Path) -> list[tuple[int, int, str]]:
-    parts = re.split(r"([0-9]{1,18})", str(path))
-    return [(1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]
+def _by_name(path: Path) -> tuple[int, Any, str]:
+    return natural_key(str(path))
 
 
 def _endings() -> str:

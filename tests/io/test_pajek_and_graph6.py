@@ -74,5 +74,5 @@ def test_damaged_graph6(data: bytes):
 
 @pytest.mark.parametrize("data", [b":~~~~~~~~", b"~~~~~~~~"])
 def test_a_number_of_nodes_that_lies_takes_no_memory(data: bytes):
-    with pytest.raises(DatasetError, match=r"at most 5000000 are read|not a line of"):
+    with pytest.raises(DatasetError, match=r"not (a line of )?graph6"):
         read_graph6(data, "toy.g6", "toy", Options())

@@ -27,9 +27,8 @@ if TYPE_CHECKING:
 
 # Numbering parallel edges takes networkx the square of their number; more than this is no data.
 MAX_PARALLEL = 1000
-# Strings, comments (networkx ends lines where str.splitlines does), and the word "key".
-GML_KEYS = re.compile(r'"[^"]*"|#[^\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]*|\bkey\b')
-GML_KEY = "key_of_an_edge"
+# Strings, comments (networkx ends lines where str.splitlines does), and keys of parallel edges.
+GML_KEYS = re.compile(r'("[^"]*"|#[^\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]*)|\bkey\s++[-+.0-9eE]++')
 # A line of Pajek: the number of a vertex, its name; behind it coordinates and shapes.
 VERTEX = re.compile(r"""\s*+\S++\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s"']*+))(?:\s.*)?""")
 
@@ -43,13 +42,9 @@ def read_gml(data: bytes, where: str, name: str, options: Options) -> list[Graph
     import networkx
 
     text = decode(data, where)
-    if "multigraph" in text:
-        # networkx searches for keys between those of parallel edges: rename them, then undo it.
-        text = GML_KEYS.sub(lambda found: GML_KEY if found[0] == "key" else found[0], text)
+    if "multigraph" in text:  # networkx searches for keys between those of parallel edges
+        text = GML_KEYS.sub(lambda found: found[1] or "", text)
     graph = _guarded(lambda: networkx.parse_gml(text, label="id"), where, "GML")
-    for *_, values in (*graph.nodes(data=True), *graph.edges(data=True)):
-        if GML_KEY in values:
-            values["key"] = values.pop(GML_KEY)
     names = {node: values.pop("label", None) for node, values in graph.nodes(data=True)}
     if names and None not in names.values() and _are_names(names, where, options):
         graph = networkx.relabel_nodes(graph, names)
@@ -330,20 +325,17 @@ def read_graph6(data: bytes, where: str, name: str, options: Options) -> list[Gr
     [3, 1]
     """
     import networkx
-    from networkx.readwrite.graph6 import data_to_n
 
     lines = [line.strip().removeprefix(b">>graph6<<") for line in data.splitlines()]
     graphs: list[Graph] = []
     for number, line in enumerate(lines, start=1):
         at = f"{where}, line {number}"
-        if not line:
-            continue
-        if min(line) < 63 or max(line) > 126:
+        if line and min(line) < 63:
             raise DatasetError(f"{at}: not a line of graph6")
-        size, _ = _guarded(partial(data_to_n, [byte - 63 for byte in line[:8]]), at, "graph6")
-        check_n_nodes(size, at)
-        parsed = _guarded(partial(networkx.from_graph6_bytes, line), at, "graph6")
-        graphs.append(options.convert(parsed, f"{name}-{len(graphs)}" if len(lines) > 1 else name))
+        if line:
+            parsed = _guarded(partial(networkx.from_graph6_bytes, line), at, "graph6")
+            called = f"{name}-{len(graphs)}" if len(lines) > 1 else name
+            graphs.append(options.convert(parsed, called))
     if not graphs:
         raise DatasetError(f"{where}: it is empty")
     return graphs

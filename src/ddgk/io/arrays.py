@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import math
 import re
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -30,11 +31,11 @@ MATRIX_MARKET = (
 SIZES = re.compile(rb"(?:%.*+\n|\s++)*+(\d{1,15}+)[ \t]++(\d{1,15}+)[ \t]++(\d{1,15}+)\s*?(?:\n|$)")
 
 
-def read_mtx(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+def read_mtx(data: bytes, name: str, options: Options) -> list[Graph]:
     r"""Matrix Market: one square matrix in coordinates.
 
     >>> text = b"%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 2\n"
-    >>> read_mtx(text, "toy.mtx", "toy", Options())
+    >>> read_mtx(text, "toy", Options())
     [Graph(n_nodes=3, n_edges=2, name='toy')]
     """
     from scipy import sparse
@@ -45,17 +46,17 @@ def read_mtx(data: bytes, where: str, name: str, options: Options) -> list[Graph
         word not in known for word, known in zip(words, MATRIX_MARKET, strict=True)
     ):
         raise DatasetError(
-            f"{where}: not a matrix that is read; write a real one in coordinates with "
+            "not a matrix that is read; write a real one in coordinates with "
             "scipy.io.mmwrite(file, scipy.sparse.coo_array(matrix))"
         )
     found = SIZES.match(body)
     if found is None:
-        raise DatasetError(f"{where}: the line of sizes of a Matrix Market file is missing")
+        raise DatasetError("the line of sizes of a Matrix Market file is missing")
     (n, n_columns, n_entries), width = map(int, found.groups()), 2 if words[3] == "pattern" else 3
     body = body[found.end() :]
-    _check_shape((n, n_columns), where)
+    _check_shape((n, n_columns))
     if n_entries * 2 * width > len(data):  # a number takes two bytes at least
-        raise DatasetError(f"{where}: it states more entries than it can hold")
+        raise DatasetError("it states more entries than it can hold")
     try:
         numbers = np.zeros((0, width))
         if body.strip():
@@ -64,12 +65,12 @@ def read_mtx(data: bytes, where: str, name: str, options: Options) -> list[Graph
             raise ValueError(f"{numbers.shape} numbers, not {(n_entries, width)}")
     except ValueError as error:
         raise DatasetError(
-            f"{where}: not a Matrix Market file ({shown(str(error), 100)}); correct it, or write "
+            f"not a Matrix Market file ({shown(str(error), 100)}); correct it, or write "
             "it anew with scipy.io.mmwrite"
         ) from error
     places = numbers[:, :2]
     if not ((places >= 1) & (places <= n)).all() or (places % 1).any():
-        raise DatasetError(f"{where}: an entry outside of a matrix of {n} x {n}")
+        raise DatasetError(f"an entry outside of a matrix of {n} x {n}")
     values = numbers[:, 2] if width == 3 else np.ones(n_entries)
     matrix = sparse.coo_array((values, tuple(places.T.astype(np.int64) - 1)), shape=(n, n))
     if words[4] == "symmetric":
@@ -77,37 +78,38 @@ def read_mtx(data: bytes, where: str, name: str, options: Options) -> list[Graph
     return [from_matrix(matrix, name=name, policies=options.policies)]
 
 
-def read_npy(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+def read_npy(data: bytes, name: str, options: Options) -> list[Graph]:
     """numpy: one square array."""
-    array = _parse_npy(data, where)
-    _check_shape(array.shape, where)
+    array = _parse_npy(data)
+    _check_shape(array.shape)
     return [from_matrix(array, name=name, policies=options.policies)]
 
 
-def read_npz(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+def read_npz(data: bytes, name: str, options: Options) -> list[Graph]:
     """npz: a sparse matrix written by scipy, or one square array."""
-    members = read_archive(data, where, lambda name: name.endswith(".npy"), MAX_PARSED_BYTES)
+    wanted = methodcaller("endswith", ".npy")
+    members = read_archive(data, "the archive", wanted, MAX_PARSED_BYTES)
     arrays = {
-        member.removesuffix(".npy"): _parse_npy(content, f"{where}: {shown(member)}")
+        member.removesuffix(".npy"): _parse_npy(content, f"{shown(member)}: ")
         for member, content in members.items()
     }
     if {"format", "shape", "data"} <= set(arrays):
-        matrix = _sparse(arrays, where)
+        matrix = _sparse(arrays)
     elif len(arrays) == 1:
         (matrix,) = arrays.values()
     else:
-        raise DatasetError(f"{where}: {len(arrays)} arrays; an adjacency matrix is one per file")
-    _check_shape(matrix.shape, where)
+        raise DatasetError(f"{len(arrays)} arrays; an adjacency matrix is one per file")
+    _check_shape(matrix.shape)
     return [from_matrix(matrix, name=name, policies=options.policies)]
 
 
-def _check_shape(shape: tuple[int, ...], where: str) -> None:
+def _check_shape(shape: tuple[int, ...]) -> None:
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise DatasetError(f"{where}: an array of shape {shape}; an adjacency matrix is square")
-    check_n_nodes(shape[0], where)
+        raise DatasetError(f"an array of shape {shape}; an adjacency matrix is square")
+    check_n_nodes(shape[0])
 
 
-def _parse_npy(data: bytes, where: str) -> NDArray[Any]:
+def _parse_npy(data: bytes, member: str = "") -> NDArray[Any]:
     """Return the array of an .npy file; nothing is unpickled, and sizes are compared first."""
     stream = io.BytesIO(data)
     try:
@@ -121,10 +123,10 @@ def _parse_npy(data: bytes, where: str) -> NDArray[Any]:
         stream.seek(0)
         return np.asarray(np.load(stream, allow_pickle=False))
     except Exception as error:
-        raise DatasetError(f"{where}: not a numpy array ({shown(str(error), 100)})") from error
+        raise DatasetError(f"{member}not a numpy array ({shown(str(error), 100)})") from error
 
 
-def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
+def _sparse(arrays: dict[str, NDArray[Any]]) -> Any:
     """Return a sparse matrix whose indices are checked, since scipy's code trusts them."""
     from scipy import sparse
 
@@ -134,10 +136,10 @@ def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
     whole = all(name in arrays and arrays[name].dtype.kind in "iu" for name in ("shape", *names))
     if not whole or arrays["data"].dtype.kind not in "biuf":
         raise DatasetError(
-            f"{where}: a sparse matrix of kind {shown(kind)!r} is not read; save matrix.tocsr()"
+            f"a sparse matrix of kind {shown(kind)!r} is not read; save matrix.tocsr()"
         )
     shape = tuple(arrays["shape"].reshape(-1)[:3].tolist())
-    _check_shape(shape, where)
+    _check_shape(shape)
     values, first, second = (arrays[name] for name in ("data", *names))
     try:
         if kind == "coo":
@@ -149,5 +151,5 @@ def _sparse(arrays: dict[str, NDArray[Any]], where: str) -> Any:
         return matrix
     except Exception as error:
         raise DatasetError(
-            f"{where}: not a sparse matrix that scipy can read ({shown(str(error), 100)})"
+            f"not a sparse matrix that scipy can read ({shown(str(error), 100)})"
         ) from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,13 +29,13 @@ from ddgk.io.catalogue import (
 )
 from ddgk.io.dataset import Dataset, ReadReport
 from ddgk.io.loading import load, not_stored
-from ddgk.io.reading import MAX_BYTES, MAX_PARSED_BYTES, ByteBudget, Options
+from ddgk.io.reading import MAX_BYTES, MAX_PARSED_BYTES, ByteBudget, Options, placed
 from ddgk.io.tu import is_tu_folder, read_tu
 
 MAX_LISTED = 20
 NO_GRAPHS = ("readme", "license", "licence")  # files of a folder that are never graphs
 
-Reader = Callable[[bytes, str, str, Options], list[Graph]]
+Reader = Callable[[bytes, str, Options], list[Graph]]
 
 READERS: dict[str, Reader] = {
     ".gml": markup.read_gml,
@@ -277,23 +278,23 @@ def _network(name: str, node_labels: str | None, policies: Policies | None) -> G
 
 
 def convert(data: bytes, suffix: str, where: str, name: str, options: Options) -> list[Graph]:
-    """Read a file's bytes by the table, with the file's name in every message."""
+    """Read a file's bytes by the table, and put the file's name before all that is said of it."""
+    own = replace(options, skipped=[], notes=[])
     try:
-        graphs = READERS[suffix](data, where, name, options)
+        graphs = READERS[suffix](data, name, own)
         for graph in graphs:
             _check_texts(graph)
     except InputError as error:
-        problem = shown(error.problem.removeprefix(where), 1000)
-        error.problem = where + (problem if problem.startswith((":", ",")) else f": {problem}")
+        error.problem = placed(where, shown(error.problem, 1000))
         raise
     except RecursionError as error:
         raise DatasetError(f"{where}: something in it is nested too deeply") from error
-    if options.policies.empty != "skip":
-        return graphs
-    options.skipped.extend(
-        f"{where}: graph {graph.name!r} has no nodes" for graph in graphs if not graph.n_nodes
-    )
-    return [graph for graph in graphs if graph.n_nodes]
+    if options.policies.empty == "skip":
+        own.skipped.extend(f"graph {g.name!r} has no nodes" for g in graphs if not g.n_nodes)
+        graphs = [graph for graph in graphs if graph.n_nodes]
+    options.skipped.extend(placed(where, problem) for problem in own.skipped)
+    options.notes.extend(placed(where, note) for note in own.notes)
+    return graphs
 
 
 def _check_texts(graph: Graph) -> None:

@@ -34,6 +34,8 @@ MAX_RATIO = 200
 ALWAYS_ALLOWED = 1 << 24
 # A number; possessive, so that hostile text cannot make the match backtrack.
 REAL = re.compile(r"[-+]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][-+]?+[0-9]{1,3}+)?+|[nN][aA][nN]")
+# What a problem begins with where a reader knows its place in the file.
+PLACE = re.compile(r"(?:line|record|graph|node|link) [0-9]+[:,]")
 DIRECTORY_ENTRY, MAX_MEMBERS = b"PK\x01\x02", 10_000
 
 
@@ -64,17 +66,26 @@ class Options:
         return from_networkx(graph, **keys, name=name, policies=self.policies)
 
 
-def decode(data: bytes, where: str) -> str:
+def placed(where: str, problem: str) -> str:
+    """Return a problem with its place: "a.csv: it is empty", or "a.csv, line 3: ...".
+
+    >>> placed("a.json", "node 3: the id 'x' is taken")
+    "a.json, node 3: the id 'x' is taken"
+    """
+    return f"{where}{', ' if PLACE.match(problem) else ': '}{problem}"
+
+
+def decode(data: bytes) -> str:
     """Return the text of a file, which must be UTF-8."""
     if b"\0" in data:
         # UTF-16 looks like UTF-8 with NUL characters in it: every name would be another one.
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise DatasetError(f"{where}, line {line}: not UTF-8 text (NUL found); save it as UTF-8")
+        raise DatasetError(f"line {line}: not UTF-8 text (NUL found); save it as UTF-8")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise DatasetError(f"{where}, line {line}: not UTF-8 text; save it as UTF-8") from error
+        raise DatasetError(f"line {line}: not UTF-8 text; save it as UTF-8") from error
 
 
 class ByteBudget:
@@ -110,10 +121,10 @@ class ByteBudget:
             raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def check_n_nodes(n_nodes: int, where: str) -> None:
+def check_n_nodes(n_nodes: int) -> None:
     """Refuse a number of nodes that only a damaged or hostile file states."""
     if not 0 <= n_nodes <= MAX_NODES:
-        raise DatasetError(f"{where}: it states {n_nodes} nodes; at most {MAX_NODES} are read")
+        raise DatasetError(f"it states {n_nodes} nodes; at most {MAX_NODES} are read")
 
 
 def read_archive(

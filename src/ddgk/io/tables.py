@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from ddgk.errors import DatasetError, GraphError, MissingExtraError, shown
 from ddgk.graphs import Graph, from_matrix, from_rdkit, from_smiles
 from ddgk.graphs.edges import build_graph, number_ends
+from ddgk.graphs.rdkit import load_chem
 from ddgk.io.reading import REAL, Options, decode
 
 # Names of the two columns of an edge list, in any place of a header.
@@ -48,38 +49,38 @@ Line = tuple[int, list[str]]  # the number of a line in the file, and its fields
 Molecule = tuple[str, Callable[[], Graph]]  # its place in the file, and what makes it
 
 
-def read_edges(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+def read_edges(data: bytes, name: str, options: Options) -> list[Graph]:
     r"""Edge list: `u v` or `u v weight` per line; a line with one name is a node.
 
     Fields are separated by white space or commas, and what follows a `#` behind a blank is a
     comment; of the dictionaries that networkx writes behind edges the weight is read. Names become
     integers when all of them are written as such.
 
-    >>> read_edges(b"# a comment\na b .5\nb c 2\nd\n", "toy.edges", "toy", Options())
+    >>> read_edges(b"# a comment\na b .5\nb c 2\nd\n", "toy", Options())
     [Graph(n_nodes=4, n_edges=2, name='toy', weighted)]
     """
-    lines = _split_lines(decode(data, where), where, options)
-    lines, ends = _known_ends(lines, options, where)
-    return [_edge_list(lines, ends, where, name, options)]
+    lines = _split_lines(decode(data), options)
+    lines, ends = _known_ends(lines, options)
+    return [_edge_list(lines, ends, name, options)]
 
 
-def read_txt(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+def read_txt(data: bytes, name: str, options: Options) -> list[Graph]:
     """Text: an edge list as in .edges files, or a table as in .csv files, by white space."""
-    return _read_table(_split_lines(decode(data, where), where, options), where, name, options)
+    return _read_table(_split_lines(decode(data), options), name, options)
 
 
-def read_csv(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+def read_csv(data: bytes, name: str, options: Options) -> list[Graph]:
     r"""CSV or TSV: an edge list, an adjacency matrix, or a table with a column of SMILES.
 
     The first line decides between tabulators, commas and semicolons, in this order. Lines that
     begin with # are comments (SMILES have # inside).
 
-    >>> read_csv(b"from,to\na,b\nb,c\n", "toy.csv", "toy", Options())
+    >>> read_csv(b"from,to\na,b\nb,c\n", "toy", Options())
     [Graph(n_nodes=3, n_edges=2, name='toy')]
-    >>> read_csv(b",x,y\nx,0,1\ny,1,0\n", "toy.csv", "toy", Options())[0].node_names
+    >>> read_csv(b",x,y\nx,0,1\ny,1,0\n", "toy", Options())[0].node_names
     ('x', 'y')
     """
-    text = decode(data, where)
+    text = decode(data)
     first = text.partition("\n")[0]
     mark = next((mark for mark in "\t,;" if mark in first), ",")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True)
@@ -90,19 +91,17 @@ def read_csv(data: bytes, where: str, name: str, options: Options) -> list[Graph
             if any(fields) and not fields[0].startswith("#")
         ]
     except csv.Error as error:
-        raise DatasetError(f"{where}, line {reader.line_num}: not CSV ({error})") from error
-    return _read_table(lines, where, name, options)
+        raise DatasetError(f"line {reader.line_num}: not CSV ({error})") from error
+    return _read_table(lines, name, options)
 
 
-def read_parquet(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+def read_parquet(data: bytes, name: str, options: Options) -> list[Graph]:
     """Parquet: a table as in .csv files."""
     try:
         import pyarrow
         from pyarrow import parquet
     except ImportError as error:
-        raise MissingExtraError(
-            f"{where}: .parquet needs pyarrow; pip install 'ddgk[parquet]'"
-        ) from error
+        raise MissingExtraError(".parquet needs pyarrow; pip install 'ddgk[parquet]'") from error
     try:
         file = parquet.ParquetFile(io.BytesIO(data))
         n_rows, n_columns = file.metadata.num_rows, file.metadata.num_columns
@@ -114,37 +113,33 @@ def read_parquet(data: bytes, where: str, name: str, options: Options) -> list[G
             for name in sorted(table.column_names, key=INDEX.__ne__)
         ]
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
-        raise DatasetError(f"{where}: not a Parquet file ({shown(str(error), 100)})") from error
+        raise DatasetError(f"not a Parquet file ({shown(str(error), 100)})") from error
     lines = [(i, list(row)) for i, row in enumerate(zip(*columns, strict=True))]
-    return _read_table(lines, where, name, options)
+    return _read_table(lines, name, options)
 
 
-def read_smiles(data: bytes, where: str, name: str, options: Options) -> list[Graph]:  # noqa: ARG001
+def read_smiles(data: bytes, name: str, options: Options) -> list[Graph]:  # noqa: ARG001
     """SMILES: a molecule per line, and its name behind a blank, a tabulator or a comma.
 
     Lines that begin with # are skipped, and so is a header, whose first word contains "smiles".
     """
     rows: list[Molecule] = []
-    for number, line in enumerate(decode(data, where).splitlines(), start=1):
+    for number, line in enumerate(decode(data).splitlines(), start=1):
         content = line.strip()
         mark = next((mark for mark in "\t,;" if mark in content.partition(" ")[0]), " ")
         smiles, _, label = content.partition(mark)
         if smiles and not smiles.startswith("#") and (rows or "smiles" not in smiles.casefold()):
             rows.append(_molecule(number, smiles, label.strip(), options))
-    return _valid(rows, where, options)
+    return _valid(rows, options)
 
 
-def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph]:
+def read_sdf(data: bytes, name: str, options: Options) -> list[Graph]:
     """SDF: molecules with their own names; read by RDKit."""
-    try:
-        from rdkit import Chem, rdBase
-    except ImportError as error:
-        raise MissingExtraError(
-            f"{where}: molecules need RDKit; pip install 'ddgk[chem]'"
-        ) from error
+    chem = load_chem()
+    from rdkit import rdBase
 
     def make(position: int, record: str) -> Graph:
-        molecule = Chem.MolFromMolBlock(record)
+        molecule = chem.MolFromMolBlock(record)
         if molecule is None:
             raise GraphError(
                 f"{name}: not a molecule that RDKit can read",
@@ -156,14 +151,14 @@ def read_sdf(data: bytes, where: str, name: str, options: Options) -> list[Graph
         return from_rdkit(molecule, name=label, policies=options.policies)
 
     # One record at a time: a damaged one must not take the next with it.
-    records = decode(data, where).replace("\r\n", "\n").split("$$$$\n")
+    records = decode(data).replace("\r\n", "\n").split("$$$$\n")
     rows = [
         (f"record {i + 1}", partial(make, i, text))
         for i, text in enumerate(records)
         if text.strip()
     ]
     with rdBase.BlockLogs():
-        return _valid(rows, where, options)
+        return _valid(rows, options)
 
 
 def _molecule(line: int, smiles: str, label: str, options: Options) -> Molecule:
@@ -172,43 +167,43 @@ def _molecule(line: int, smiles: str, label: str, options: Options) -> Molecule:
     return f"line {line}", partial(from_smiles, smiles, name=named, policies=options.policies)
 
 
-def _valid(rows: Iterable[Molecule], where: str, options: Options) -> list[Graph]:
+def _valid(rows: Iterable[Molecule], options: Options) -> list[Graph]:
     """Make molecules; invalid ones follow the policy."""
     graphs = []
     for place, make in rows:
         try:
             graphs.append(make())
         except GraphError as error:
-            problem = f"{where}, {place}: " + error.problem.partition(": ")[2]
+            problem = f"{place}: " + error.problem.partition(": ")[2]
             if error.policy != "invalid_smiles" or options.policies.invalid_smiles != "skip":
                 raise error.of_file(problem) from error
             options.skipped.append(problem)
     if not graphs:
-        raise DatasetError(f"{where}: no molecule in it")
+        raise DatasetError("no molecule in it")
     return graphs
 
 
-def _read_table(lines: list[Line], where: str, name: str, options: Options) -> list[Graph]:
+def _read_table(lines: list[Line], name: str, options: Options) -> list[Graph]:
     """Decide what a table is, and read it."""
     if not lines:
-        raise DatasetError(f"{where}: it is empty")
+        raise DatasetError("it is empty")
     if options.smiles is not None:
-        return _read_smiles_column(_numbered(lines, [options.smiles]), where, options)
+        return _read_smiles_column(_numbered(lines, [options.smiles]), options)
     rows = [fields for _, fields in lines]
     if not (options.edges or options.arcs) and _find(rows[0], "smiles") is not None:
-        return _read_smiles_column(lines, where, options)
-    lines, ends = _known_ends(lines, options, where)
+        return _read_smiles_column(lines, options)
+    lines, ends = _known_ends(lines, options)
     if ends is None:
         found = _as_matrix(rows)
         if found is not None:
             names, matrix = found
             return [from_matrix(matrix, node_names=names, name=name, policies=options.policies)]
         if not _looks_like_edges(rows):
-            raise _refusal(rows, where)
-    return [_edge_list(lines, ends, where, name, options)]
+            raise _refusal(rows)
+    return [_edge_list(lines, ends, name, options)]
 
 
-def _split_lines(text: str, where: str, options: Options) -> list[Line]:
+def _split_lines(text: str, options: Options) -> list[Line]:
     """Split at commas or white space; networkx writes a dictionary behind each edge."""
     lines, partly = [], False
     key = re.escape(str(options.edge_weights))
@@ -224,13 +219,11 @@ def _split_lines(text: str, where: str, options: Options) -> list[Line]:
         fields += [weight[1]] if weight else []
         lines.append((number, [field.strip() for field in fields]))
     if partly:
-        options.notes.append(f"{where}: of what stands in braces only the weight is read")
+        options.notes.append("of what stands in braces only the weight is read")
     return lines
 
 
-def _known_ends(
-    lines: list[Line], options: Options, where: str
-) -> tuple[list[Line], tuple[int, int] | None]:
+def _known_ends(lines: list[Line], options: Options) -> tuple[list[Line], tuple[int, int] | None]:
     """Return the places of the two columns of an edge list, if the header or the user names them.
 
     Numbers name the columns of a table without header, which gets one here.
@@ -244,7 +237,7 @@ def _known_ends(
     if len(ends) != 2:
         raise DatasetError(f"edges must name two columns, such as FROM,TO, not {named!r}")
     lines = _numbered(lines, ends)
-    return lines, (_column(lines, ends[0], where), _column(lines, ends[1], where))
+    return lines, (_column(lines, ends[0]), _column(lines, ends[1]))
 
 
 def _numbered(lines: list[Line], named: list[str]) -> list[Line]:
@@ -263,20 +256,18 @@ def _find(header: list[str], wanted: str | None) -> int | None:
     return header.index(wanted) if wanted in header else folded.index(wanted.casefold())
 
 
-def _column(lines: list[Line], wanted: str, where: str) -> int:
+def _column(lines: list[Line], wanted: str) -> int:
     header = lines[0][1]
     if wanted not in header:
         listed = ", ".join(repr(field) for field in header[:20])
-        raise DatasetError(
-            f"{where}: there is no column {wanted!r}; the first line is {shown(listed)}"
-        )
+        raise DatasetError(f"there is no column {wanted!r}; the first line is {shown(listed)}")
     return header.index(wanted)
 
 
-def _read_smiles_column(lines: list[Line], where: str, options: Options) -> list[Graph]:
+def _read_smiles_column(lines: list[Line], options: Options) -> list[Graph]:
     (numbered, header), *below = lines
     column = _find(header, "smiles") if options.smiles is None else None
-    column = _column(lines, str(options.smiles), where) if column is None else column
+    column = _column(lines, str(options.smiles)) if column is None else column
     named = _find(header, "name")
     if numbered == 0 and len(header) == 2:  # of two columns the other has names, unless numbers
         numbers = any(REAL.fullmatch(row[1 - column]) for _, row in below if len(row) == 2)
@@ -284,15 +275,15 @@ def _read_smiles_column(lines: list[Line], where: str, options: Options) -> list
     rows = []
     for number, fields in below:
         if len(fields) <= column:
-            raise DatasetError(f"{where}, line {number}: {len(fields)} fields, and no SMILES")
+            raise DatasetError(f"line {number}: {len(fields)} fields, and no SMILES")
         label = fields[named] if named is not None and named < len(fields) else ""
         rows.append(_molecule(number, fields[column], label, options))
-    _note_rest(header, {column, named}, where, options)
-    return _valid(rows, where, options)
+    _note_rest(header, {column, named}, options)
+    return _valid(rows, options)
 
 
 def _edge_list(
-    lines: list[Line], ends: tuple[int, int] | None, where: str, name: str, options: Options
+    lines: list[Line], ends: tuple[int, int] | None, name: str, options: Options
 ) -> Graph:
     """Read an edge list by the names of its columns; without: two names, and perhaps a weight."""
     headed = ends is not None
@@ -317,12 +308,12 @@ def _edge_list(
         else:
             fit = "two names" + (" and a weight" if len(header) == 3 else "") + " as in other lines"
             fit = f"does not fit the header {_joined(header)}" if headed else f"is not {fit}"
-            raise DatasetError(f"{where}, line {number}: {_joined(fields)} {fit}")
+            raise DatasetError(f"line {number}: {_joined(fields)} {fit}")
     if rows and headed:
-        _note_rest(header, {*ends, weight, label}, where, options)
+        _note_rest(header, {*ends, weight, label}, options)
     weights, labels = None, None
     if weight is not None:
-        weights = [_weight(fields[weight], f"{where}, line {number}") for number, fields in rows]
+        weights = [_weight(fields[weight], f"line {number}") for number, fields in rows]
     if label is not None and any(fields[label] for _, fields in rows):
         labels = _as_integers([fields[label] for _, fields in rows])
     every = _as_integers([*alone, *names])
@@ -418,16 +409,16 @@ def _joined(fields: list[str]) -> str:
     return repr(",".join(fields)[:60])
 
 
-def _note_rest(header: list[str], read: set[int | None], where: str, options: Options) -> None:
+def _note_rest(header: list[str], read: set[int | None], options: Options) -> None:
     rest = [field for i, field in enumerate(header) if field and i not in read]
     if rest:
-        options.notes.append(f"{where}: columns not read: {shown(', '.join(rest))}")
+        options.notes.append(f"columns not read: {shown(', '.join(rest))}")
 
 
-def _refusal(rows: list[list[str]], where: str) -> DatasetError:
+def _refusal(rows: list[list[str]]) -> DatasetError:
     """Return the error on a table that could be anything, or is a table of molecules."""
     header, below = rows[0], rows[1:] or rows
-    seen = f"{where}: {len(rows)} lines of {len(header)} field{'s' if len(header) > 1 else ''}"
+    seen = f"{len(rows)} lines of {len(header)} field{'s' if len(header) > 1 else ''}"
     for column in range(len(below[0])):
         fields = [row[column] for row in rows[:MAX_LOOKED_AT] if len(row) > column]
         alike = [field for field in fields if looks_like_smiles(field)]

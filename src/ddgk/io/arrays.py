@@ -19,13 +19,11 @@ from ddgk.errors import DatasetError, shown
 from ddgk.graphs import Graph, from_matrix
 from ddgk.io.reading import MAX_PARSED_BYTES, Options, check_n_nodes, read_archive
 
-# The first line of a Matrix Market file that can be an adjacency matrix, by words.
-MATRIX_MARKET = (
-    ("%%matrixmarket",),
-    ("matrix",),
-    ("coordinate",),
-    ("real", "double", "integer", "unsigned-integer", "pattern"),
-    ("general", "symmetric"),
+# The first line of a Matrix Market file that can be an adjacency matrix.
+BANNER = re.compile(
+    rb"%%matrixmarket\s+matrix\s+coordinate\s+(?:(pattern)|real|double|(?:unsigned-)?integer)\s+"
+    rb"(?:(symmetric)|general)[ \t\r]*\n",
+    re.IGNORECASE,
 )
 # Lines of comments and empty ones, then three numbers.
 SIZES = re.compile(rb"(?:%.*+\n|\s++)*+(\d{1,15}+)[ \t]++(\d{1,15}+)[ \t]++(\d{1,15}+)\s*?(?:\n|$)")
@@ -40,20 +38,18 @@ def read_mtx(data: bytes, name: str, options: Options) -> list[Graph]:
     """
     from scipy import sparse
 
-    banner, _, body = data.partition(b"\n")
-    words = banner.decode("ascii", "replace").lower().split()
-    if len(words) != 5 or any(
-        word not in known for word, known in zip(words, MATRIX_MARKET, strict=True)
-    ):
+    banner = BANNER.match(data)
+    if banner is None:
         raise DatasetError(
             "not a matrix that is read; write a real one in coordinates with "
             "scipy.io.mmwrite(file, scipy.sparse.coo_array(matrix))"
         )
-    found = SIZES.match(body)
-    if found is None:
+    pattern, symmetric = banner.groups()
+    sizes = SIZES.match(data, banner.end())
+    if sizes is None:
         raise DatasetError("the line of sizes of a Matrix Market file is missing")
-    (n, n_columns, n_entries), width = map(int, found.groups()), 2 if words[3] == "pattern" else 3
-    body = body[found.end() :]
+    (n, n_columns, n_entries), width = map(int, sizes.groups()), 2 if pattern else 3
+    body = data[sizes.end() :]
     _check_shape((n, n_columns))
     if n_entries * 2 * width > len(data):  # a number takes two bytes at least
         raise DatasetError("it states more entries than it can hold")
@@ -73,7 +69,7 @@ def read_mtx(data: bytes, name: str, options: Options) -> list[Graph]:
         raise DatasetError(f"an entry outside of a matrix of {n} x {n}")
     values = numbers[:, 2] if width == 3 else np.ones(n_entries)
     matrix = sparse.coo_array((values, tuple(places.T.astype(np.int64) - 1)), shape=(n, n))
-    if words[4] == "symmetric":
+    if symmetric:
         matrix = matrix + sparse.triu(matrix.T, 1) + sparse.tril(matrix.T, -1)
     return [from_matrix(matrix, name=name, policies=options.policies)]
 

@@ -77,15 +77,15 @@ def placed(where: str, problem: str) -> str:
 
 def decode(data: bytes) -> str:
     """Return the text of a file, which must be UTF-8."""
-    if b"\0" in data:
-        # UTF-16 looks like UTF-8 with NUL characters in it: every name would be another one.
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise DatasetError(f"line {line}: not UTF-8 text (NUL found); save it as UTF-8")
+    wrong = data.find(b"\0")  # UTF-16 looks like UTF-8 with NUL in it: every name would be another
     try:
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DatasetError(f"line {line}: not UTF-8 text; save it as UTF-8") from error
+        wrong = error.start
+    if wrong >= 0:
+        line = data.count(b"\n", 0, wrong) + 1
+        raise DatasetError(f"line {line}: not UTF-8 text; save it as UTF-8")
+    return text
 
 
 class ByteBudget:

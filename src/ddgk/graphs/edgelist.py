@@ -64,17 +64,16 @@ def from_edges(
     rows = _checked_rows(edges, third, who)
     ends = _hashables((end for row in rows for end in row[:2]), who)
     names, pairs = number_ends(ends, _hashables(nodes, who))
-    values = [row[2] for row in rows] if third else None
+    carried = {} if third is None else {f"edge_{third}s": [row[2] for row in rows]}
     return build_graph(
         len(names),
         pairs,
-        edge_labels=values if third == "label" else None,
-        edge_weights=values if third == "weight" else None,
         listing="directed" if directed else "once",
         policies=policies,
         name=name,
         node_names=names,
         node_labels=labels_by_name(node_labels, names, who),
+        **carried,
     )
 
 

@@ -80,7 +80,7 @@ def read(
     ----------
     source : str or path
         - the name of a set, as for `load`, or of a network: "karate", which comes with networkx,
-          or any that is stored as ``networks/NAME.gml`` in a folder of data;
+          or any that is stored as ``networks/NAME.gml`` where `load` looks;
         - a folder or zip archive in TU format, as for `read_tu`;
         - a file of a format in the table below;
         - a folder of such files, or a pattern such as ``"run-*/*.gml"``; in natural order, so that

@@ -146,9 +146,7 @@ class EdgeRows:
         raise GraphError(f"{self.who}: {edge} {complaint}", **fix)
 
 
-def _coded(
-    labels: tuple[Hashable, ...] | None,
-) -> tuple[NDArray[np.int64] | None, list[Hashable]]:
+def _coded(labels: tuple[Hashable, ...] | None) -> tuple[NDArray[np.int64] | None, list[Hashable]]:
     """Return a number per label, and the label of each number."""
     # 1, 1.0 and True are equal, but not the same label: the type belongs to the key.
     alphabet: dict[tuple[type, Hashable], int] = {}

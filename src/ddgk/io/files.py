@@ -138,17 +138,8 @@ def read(
     >>> io.read("karate").graphs
     [Graph(n_nodes=34, n_edges=78, name='karate')]
     """
-    options = Options(
-        node_labels,
-        edge_labels,
-        node_attributes,
-        edge_attributes,
-        edge_weights,
-        chosen_policies(policies),
-        edges,
-        arcs,
-        smiles,
-    )
+    keys = (node_labels, edge_labels, node_attributes, edge_attributes, edge_weights)
+    options = Options(*keys, chosen_policies(policies), edges, arcs, smiles)
     tu_bytes = MAX_BYTES if max_bytes is None else max_bytes
     file_bytes = MAX_PARSED_BYTES if max_bytes is None else max_bytes
     text = os.fspath(source)

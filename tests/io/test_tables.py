@@ -273,6 +273,18 @@ def test_parquet_edge_lists():
             convert(data, ".parquet", "toy.parquet", "toy", Options())
 
 
+def test_further_columns_of_parquet_are_no_weights():
+    pyarrow = pytest.importorskip("pyarrow", reason="reads .parquet")
+    from pyarrow import parquet
+
+    stream = io.BytesIO()
+    parquet.write_table(pyarrow.table({"u": [1, 2], "v": [2, 3], "when": [5, 6]}), stream)
+    options = Options()
+    (graph,) = convert(stream.getvalue(), ".parquet", "toy.parquet", "toy", options)
+    assert graph.edge_weights is None
+    assert options.notes == ["toy.parquet: columns not read: when"]
+
+
 def test_directed_edge_lists():
     text = "tail,head\na,b\nb,a\nb,c\n"
     assert one(text).directed

@@ -114,7 +114,7 @@ def read_parquet(data: bytes, name: str, options: Options) -> list[Graph]:
         ]
     except (pyarrow.ArrowException, OSError, ValueError, OverflowError, KeyError) as error:
         raise DatasetError(f"not a Parquet file ({shown(str(error), 100)})") from error
-    lines = [(i, list(row)) for i, row in enumerate(zip(*columns, strict=True))]
+    lines = [(i, list(row)) for i, row in enumerate(zip(*columns, strict=True), start=1)]
     return _read_table(lines, name, options)
 
 
@@ -266,8 +266,8 @@ def _column(lines: list[Line], wanted: str) -> int:
 
 def _read_smiles_column(lines: list[Line], options: Options) -> list[Graph]:
     (numbered, header), *below = lines
-    column = _find(header, "smiles") if options.smiles is None else None
-    column = _column(lines, str(options.smiles)) if column is None else column
+    called = next((field for field in header if field.casefold() == "smiles"), "smiles")
+    column = _column(lines, options.smiles or called)
     named = _find(header, "name")
     if numbered == 0 and len(header) == 2:  # of two columns the other has names, unless numbers
         numbers = any(REAL.fullmatch(row[1 - column]) for _, row in below if len(row) == 2)

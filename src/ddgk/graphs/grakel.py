@@ -30,7 +30,8 @@ def from_grakel(
     ----------
     graph : sequence of 1 to 3 items
         First the structure: a set or list of tuples (u, v) or (u, v, weight), a dict from (u, v)
-        to weight, or an adjacency matrix (numpy, scipy sparse, or a list of lists).
+        to weight, or an adjacency matrix (numpy, scipy sparse, or a list of lists), read as by
+        `from_matrix`.
         Then a dict from node to label (or to a vector, read as attributes),
         and a dict from (u, v) to edge label.
     name : str, optional

@@ -153,10 +153,9 @@ class Graph:
         Two graphs have the same digest exactly when they are the same arrays and labels in the same
         node order.
         """
-        if self._digest is None:
-            object.__setattr__(self, "_digest", _content_digest(self))
-        assert self._digest is not None
-        return self._digest
+        digest = self._digest or _content_digest(self)
+        object.__setattr__(self, "_digest", digest)
+        return digest
 
     @classmethod
     def from_checked(
@@ -353,25 +352,23 @@ def natural_key(value: Hashable) -> tuple[int, Any, str]:
 
 
 def _content_digest(graph: Graph) -> str:
-    content = hashlib.sha256(b"ddgk graph 1")
-    _add(content, "n_nodes", str(graph.n_nodes).encode())
-    _add(content, "edges", graph.edges.astype("<i8").tobytes())
+    parts = [("n_nodes", str(graph.n_nodes).encode())]
+    parts.append(("edges", graph.edges.astype("<i8").tobytes()))
     for kind, labels in (("node", graph.node_labels), ("edge", graph.edge_labels)):
         if labels is not None:
             text = "".join(f"{len(key)}:{key}" for key in map(label_key, labels))
-            _add(content, f"{kind}{len(labels)}", text.encode("utf-8", "backslashreplace"))
+            parts.append((f"{kind}{len(labels)}", text.encode("utf-8", "backslashreplace")))
     for kind, values in (
         ("attr", graph.node_attributes),
         ("weight", graph.edge_weights),
         ("edge attr", graph.edge_attributes),
     ):
         if values is not None:
-            _add(content, f"{kind}{values.shape}", values.astype("<f8").tobytes())
+            parts.append((f"{kind}{values.shape}", values.astype("<f8").tobytes()))
     if graph.directed:
-        _add(content, "directed", b"")
+        parts.append(("directed", b""))
+    content = hashlib.sha256(b"ddgk graph 1")
+    for part, data in parts:
+        content.update(f"{part}:{len(data)}:".encode())
+        content.update(data)
     return content.hexdigest()
-
-
-def _add(content: Any, part: str, data: bytes) -> None:
-    content.update(f"{part}:{len(data)}:".encode())
-    content.update(data)

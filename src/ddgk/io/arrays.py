@@ -21,8 +21,8 @@ from ddgk.io.reading import MAX_PARSED_BYTES, Options, check_n_nodes, read_archi
 
 # The first line of a Matrix Market file that can be an adjacency matrix.
 BANNER = re.compile(
-    rb"%%matrixmarket\s+matrix\s+coordinate\s+(?:(pattern)|real|double|(?:unsigned-)?integer)\s+"
-    rb"(?:(symmetric)|general)[ \t\r]*\n",
+    rb"%%matrixmarket[ \t]+matrix[ \t]+coordinate[ \t]+"
+    rb"(?:(pattern)|real|double|(?:unsigned-)?integer)[ \t]+(?:(symmetric)|general)[ \t\r]*\n",
     re.IGNORECASE,
 )
 # Lines of comments and empty ones, then three numbers.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.graphs import Graph, from_smiles
-from ddgk.io import karate_club, load_network
+from ddgk.io import karate_club, read
 from ddgk.io import load as load_set
 from experiments.graphs.generators import degrees_of, generators, thinned
 from experiments.graphs.mutations import family
@@ -66,6 +66,11 @@ class GraphSet:
             content.update(graph.edges.astype("<i8").tobytes())
             content.update(repr((graph.node_labels, graph.edge_labels)).encode())
         object.__setattr__(self, "fingerprint", content.hexdigest()[:16])
+
+
+def load_network(name: str) -> Graph:
+    """Load a network by name."""
+    return read(name).graphs[0]
 
 
 def load(name: str) -> GraphSet:

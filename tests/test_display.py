@@ -120,6 +120,10 @@ def test_large_graphs_are_named_and_not_drawn():
     assert "n_nodes=151" in graph._repr_html_()
 
 
+def test_a_graph_without_nodes_is_named_and_not_drawn():
+    assert ddgk.Graph(0, [])._repr_html_() == "<div><p>Graph(n_nodes=0, n_edges=0)</p></div>"
+
+
 def test_tables_say_what_is_left_out():
     text = display.table(["a"], [[n] for n in range(25)], 25)
     assert text.count("<td>") == display.MOST_ROWS

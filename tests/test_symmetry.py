@@ -27,7 +27,12 @@ from specimens import SYMMETRIC, graph_of, random_graph, shuffled
 
 def arcs_of(graph: Graph, codes: np.ndarray | None = None) -> Arcs:
     """Arcs with the codes of their edges; those against a direction have codes of their own."""
-    tails, heads, positions = graph.arcs()
+    tails, heads = graph.edges.T
+    positions = np.arange(graph.n_edges)
+    if not graph.directed:
+        back = np.flatnonzero(tails != heads)
+        tails, heads = np.append(tails, heads[back]), np.append(heads, tails[back])
+        positions = np.append(positions, back)
     own = np.zeros(graph.n_edges, dtype=np.int64) if codes is None else codes
     arcs = Arcs(tails, heads, own[positions])
     return arcs.concatenated(Arcs(heads, tails, own[positions])) if graph.directed else arcs
@@ -209,7 +214,7 @@ from ddgk.graphs import Graph
 from ddgk.symmetry import Arcs, canonical_order, equitable_partition
 
 def both(graph):
-    tails, heads, positions = graph.arcs()
+    tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
     arcs = Arcs(tails, heads, np.zeros(len(tails), dtype=np.int64))
     colours = np.zeros(graph.n_nodes, dtype=np.int64)
     return canonical_order(colours, arcs), equitable_partition(colours, arcs)

@@ -69,11 +69,7 @@ class InputError(DDGKError, ValueError):
     def of_file(self, problem: str) -> DatasetError:
         """Return an error about a file with another text and the same fix."""
         return DatasetError(
-            problem,
-            advice=self.advice,
-            policy=self.policy,
-            choices=self.choices,
-            call=self.call,
+            problem, advice=self.advice, policy=self.policy, choices=self.choices, call=self.call
         )
 
 

@@ -54,20 +54,6 @@ def test_digests_of_undirected_graphs_are_those_of_the_first_version():
     assert path.digest == "f3f50abf7948d8b9aa2b95c13377359d9b274a84fb7fc36d3af9aeff2dc7d2e3"
 
 
-@settings(deadline=None)
-@given(data=st.data())
-def test_arcs_list_every_direction(data, any_graph):
-    graph = data.draw(any_graph)
-    tails, heads, positions = graph.arcs()
-    expected = []
-    for i, (u, v) in enumerate(graph.edges.tolist()):
-        expected.append((u, v, i))
-        if not graph.directed and u != v:
-            expected.append((v, u, i))
-    found = list(zip(tails.tolist(), heads.tolist(), positions.tolist(), strict=True))
-    assert sorted(found) == sorted(expected)
-
-
 def test_missing_attributes_are_an_error_or_kept():
     hole = {"node_attributes": [[1.0], [np.nan]], "node_names": "xy"}
     with pytest.raises(GraphError) as caught:
@@ -88,7 +74,6 @@ def test_a_graph_may_have_no_nodes():
     graph = Graph(0, [])
     assert (graph.n_nodes, graph.edges.shape, graph.node_names) == (0, (0, 2), ())
     assert graph.permuted([]) == graph
-    assert [len(part) for part in graph.arcs()] == [0, 0, 0]
 
 
 def test_arrays_have_the_promised_types():

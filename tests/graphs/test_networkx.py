@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-import sys
-
 import networkx
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ddgk.errors import GraphError, MissingExtraError
+from ddgk.errors import GraphError
 from ddgk.graphs import Graph, Policies, as_graph, from_networkx, to_networkx
 
 KEEP = Policies(negative_weights="absolute", missing="mask")
@@ -171,9 +169,3 @@ def test_a_node_named_none_cannot_go_to_networkx():
     graph = Graph(1, [], node_names=[None], name="g")
     with pytest.raises(GraphError, match="graph 'g': networkx cannot hold a node named None"):
         to_networkx(graph)
-
-
-def test_a_missing_networkx_is_said(monkeypatch):
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    with pytest.raises(MissingExtraError, match="pip install networkx"):
-        to_networkx(Graph(1, []))

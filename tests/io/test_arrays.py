@@ -10,7 +10,7 @@ from scipy.io import mmwrite
 
 from ddgk.errors import DatasetError
 from ddgk.graphs import Graph, Policies, from_matrix
-from ddgk.io.arrays import read_mtx, read_npy, read_npz
+from ddgk.io.files import convert
 from ddgk.io.reading import Options
 
 PATH = np.array([[0, 1, 0], [1, 0, 2], [0, 2, 0]])
@@ -26,9 +26,9 @@ def written(save, *arguments, **named) -> bytes:
 @pytest.mark.parametrize("form", [sparse.coo_array, lambda m: sparse.csr_array(m.astype(float))])
 def test_matrix_market_comes_back(form):
     data = written(mmwrite, form(PATH))
-    assert read_mtx(data, "toy.mtx", "toy", Options()) == [EXPECTED]
+    assert convert(data, ".mtx", "toy.mtx", "toy", Options()) == [EXPECTED]
     arrows = written(mmwrite, form(np.triu(PATH)))
-    assert read_mtx(arrows, "toy.mtx", "toy", Options())[0].directed
+    assert convert(arrows, ".mtx", "toy.mtx", "toy", Options())[0].directed
 
 
 @pytest.mark.parametrize("symmetry", ["general", "symmetric"])
@@ -41,14 +41,14 @@ def test_every_kind_of_matrix_market_comes_back(n: int, field: str, symmetry: st
         mmwrite, sparse.coo_array(matrix), comment="made", field=field, symmetry=symmetry
     )
     expected = matrix != 0 if field == "pattern" else matrix
-    (found,) = read_mtx(data, "toy.mtx", "toy", Options())
+    (found,) = convert(data, ".mtx", "toy.mtx", "toy", Options())
     assert found == from_matrix(expected.astype(float))
 
 
 def test_matrix_market_without_entries():
     """Such files have crashed scipy.io.mmread, and the process with it."""
     data = b"%%MatrixMarket matrix coordinate real general\n0 0 0\n"
-    (found,) = read_mtx(data, "toy.mtx", "toy", Options(policies=Policies(empty="keep")))
+    (found,) = convert(data, ".mtx", "toy.mtx", "toy", Options(policies=Policies(empty="keep")))
     assert found == Graph(0, [])
 
 
@@ -77,14 +77,14 @@ def test_matrix_market_without_entries():
 )
 def test_damaged_matrix_market(data: bytes):
     with pytest.raises(DatasetError, match=r"toy.mtx"):
-        read_mtx(data, "toy.mtx", "toy", Options())
+        convert(data, ".mtx", "toy.mtx", "toy", Options())
 
 
 def test_numpy_files_come_back():
-    assert read_npy(written(np.save, PATH), "toy.npy", "toy", Options()) == [EXPECTED]
-    assert read_npz(written(np.savez, PATH), "toy.npz", "toy", Options()) == [EXPECTED]
+    assert convert(written(np.save, PATH), ".npy", "toy.npy", "toy", Options()) == [EXPECTED]
+    assert convert(written(np.savez, PATH), ".npz", "toy.npz", "toy", Options()) == [EXPECTED]
     with pytest.raises(DatasetError, match="2 arrays; an adjacency matrix is one per file"):
-        read_npz(written(np.savez, a=PATH, b=PATH), "toy.npz", "toy", Options())
+        convert(written(np.savez, a=PATH, b=PATH), ".npz", "toy.npz", "toy", Options())
 
 
 @pytest.mark.parametrize("form", ["csr", "csc", "coo"])
@@ -92,7 +92,7 @@ def test_numpy_files_come_back():
 def test_sparse_matrices_come_back(form: str, kind: str):
     matrix = getattr(sparse, f"{form}_{kind}")(PATH)
     data = written(sparse.save_npz, matrix)
-    assert read_npz(data, "toy.npz", "toy", Options()) == [EXPECTED]
+    assert convert(data, ".npz", "toy.npz", "toy", Options()) == [EXPECTED]
 
 
 class _Bomb:
@@ -105,7 +105,7 @@ def test_nothing_is_unpickled():
     data = written(np.save, array, allow_pickle=True)
     for damaged in (data, pickle.dumps(_Bomb()), b"\x93NUMPY", b""):
         with pytest.raises(DatasetError, match=r"toy.npy: not a numpy array"):
-            read_npy(damaged, "toy.npy", "toy", Options())
+            convert(damaged, ".npy", "toy.npy", "toy", Options())
 
 
 def test_a_header_that_lies_takes_no_memory():
@@ -113,13 +113,13 @@ def test_a_header_that_lies_takes_no_memory():
     lying = data.replace(b"(3, 3)", b"(3, 9" + b"9" * 12 + b")", 1)
     lying = lying.replace(b" " * 13 + b"\n", b"\n", 1)
     with pytest.raises(DatasetError, match=r"size is not what its header states|not a numpy"):
-        read_npy(lying, "toy.npy", "toy", Options())
+        convert(lying, ".npy", "toy.npy", "toy", Options())
 
 
 @pytest.mark.parametrize("array", [np.ones(3), np.ones((2, 3)), np.array([["a"]])])
 def test_arrays_that_are_no_adjacency_matrix(array):
     with pytest.raises((DatasetError, ValueError), match=r"square|real numbers"):
-        read_npy(written(np.save, array), "toy.npy", "toy", Options())
+        convert(written(np.save, array), ".npy", "toy.npy", "toy", Options())
 
 
 def test_sparse_matrices_that_lie():
@@ -127,14 +127,14 @@ def test_sparse_matrices_that_lie():
         np.savez, format=b"csr", shape=(10**12, 10**12), data=[1.0], indices=[0], indptr=[0, 1]
     )
     with pytest.raises(DatasetError, match="at most 5000000"):
-        read_npz(big, "toy.npz", "toy", Options())
+        convert(big, ".npz", "toy.npz", "toy", Options())
     outside = written(
         np.savez, format=b"csr", shape=(2, 2), data=[1.0], indices=[7], indptr=[0, 1, 1]
     )
     with pytest.raises(DatasetError, match="not a sparse matrix"):
-        read_npz(outside, "toy.npz", "toy", Options())
+        convert(outside, ".npz", "toy.npz", "toy", Options())
     with pytest.raises(DatasetError, match="not a zip"):
-        read_npz(b"PK", "toy.npz", "toy", Options())
+        convert(b"PK", ".npz", "toy.npz", "toy", Options())
 
 
 @pytest.mark.parametrize(
@@ -153,4 +153,4 @@ def test_sparse_matrices_that_lie():
 def test_damaged_sparse_matrices(changes):
     arrays = dict(np.load(io.BytesIO(written(sparse.save_npz, sparse.csr_array(PATH)))))
     with pytest.raises(DatasetError, match=r"^toy.npz: (a|not a) sparse matrix"):
-        read_npz(written(np.savez, **(arrays | changes)), "toy.npz", "toy", Options())
+        convert(written(np.savez, **(arrays | changes)), ".npz", "toy.npz", "toy", Options())

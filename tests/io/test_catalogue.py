@@ -13,7 +13,6 @@ from ddgk.io import (
     get,
     karate_club,
     load,
-    load_network,
     read,
 )
 from ddgk.io.catalogue import suggest
@@ -83,7 +82,7 @@ def test_every_archive_of_the_data_folder_loads(published: Path):
 @pytest.mark.parametrize("name", NETWORKS)
 @pytest.mark.usefixtures("published")
 def test_a_published_network_has_the_published_counts(name: str):
-    graph = load_network(name)
+    graph = read(name).graphs[0]
     assert (graph.name, graph.n_nodes, graph.n_edges) == (name, *SIZES[name])
     assert graph.node_labels is None
     assert graph.edge_weights is None
@@ -93,7 +92,7 @@ def test_a_published_network_has_the_published_counts(name: str):
 
 @pytest.mark.usefixtures("published")
 def test_the_words_are_adjectives_and_nouns():
-    labels = load_network("adjnoun", node_labels="value").node_labels
+    labels = read("adjnoun", node_labels="value").graphs[0].node_labels
     assert (labels.count(0), labels.count(1)) == (58, 54)
 
 
@@ -106,7 +105,7 @@ def test_the_simple_graph_of_the_worm_is_the_one_networkx_makes(published: Path)
     path = published / "networks" / "celegansneural.gml"
     simple = networkx.Graph(networkx.read_gml(path).to_undirected())
     assert {frozenset(edge) for edge in simple.edges} == {
-        frozenset(edge) for edge in load_network("celegansneural").to_networkx().edges
+        frozenset(edge) for edge in read("celegansneural").graphs[0].to_networkx().edges
     }
 
 

@@ -16,7 +16,6 @@ def test_it_unpacks_to_exactly_graphs_and_classes():
     graphs, classes = make()
     assert [graph.name for graph in graphs] == ["barbell", "karate"]
     assert classes.tolist() == [3, 1]
-    assert len(make()) == 2
     assert make().name == "two"
 
 

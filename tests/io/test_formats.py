@@ -200,7 +200,7 @@ NODES = '"nodes": [{"id": 0}, {"id": 1}]'
         ('{"a":' * 1_000_000, "not JSON that can be read"),
         ("", "not JSON"),
         ("9" * 10_000, "not JSON"),
-        ("Infinity", "not JSON"),
+        ("Infinity", "needs a graph"),
         ("3", "needs a graph"),
         ("[]", "needs a graph"),
         ("[3]", 'graph 0: needs "nodes"'),

@@ -160,7 +160,7 @@ def test_a_cache_that_cannot_be_written(cache: Path):
 
 
 def test_networks_are_not_sets():
-    with pytest.raises(DatasetNotFoundError, match=r"load_network\('karate'\)"):
+    with pytest.raises(DatasetNotFoundError, match=r"read\('karate'\)"):
         load("karate")
 
 

@@ -5,12 +5,12 @@ import pytest
 
 from ddgk.errors import DatasetError
 from ddgk.graphs import from_networkx
-from ddgk.io.markup import read_graph6, read_pajek
+from ddgk.io.files import convert
 from ddgk.io.reading import Options
 
 
 def pajek(text: str):
-    (graph,) = read_pajek(text.encode(), "toy.net", "toy", Options())
+    (graph,) = convert(text.encode(), ".net", "toy.net", "toy", Options())
     return graph
 
 
@@ -61,7 +61,7 @@ def test_graph6_comes_back():
     made = [networkx.petersen_graph(), networkx.path_graph(70), networkx.empty_graph(1)]
     for header in (False, True):
         data = b"".join(networkx.to_graph6_bytes(graph, header=header) for graph in made)
-        found = read_graph6(data, "toy.g6", "toy", Options())
+        found = convert(data, ".g6", "toy.g6", "toy", Options())
         assert found == [from_networkx(graph) for graph in made]
     assert [graph.name for graph in found] == ["toy-0", "toy-1", "toy-2"]
 
@@ -69,10 +69,10 @@ def test_graph6_comes_back():
 @pytest.mark.parametrize("data", [b"", b"\n", b"\x01", b"~~", b"D??x??x", b":", b"hello world"])
 def test_damaged_graph6(data: bytes):
     with pytest.raises(DatasetError, match=r"toy.g6"):
-        read_graph6(data, "toy.g6", "toy", Options())
+        convert(data, ".g6", "toy.g6", "toy", Options())
 
 
 @pytest.mark.parametrize("data", [b":~~~~~~~~", b"~~~~~~~~"])
 def test_a_number_of_nodes_that_lies_takes_no_memory(data: bytes):
-    with pytest.raises(DatasetError, match=r"at most 5000000 are read|not a line of"):
-        read_graph6(data, "toy.g6", "toy", Options())
+    with pytest.raises(DatasetError, match=r"not (a line of )?graph6"):
+        convert(data, ".g6", "toy.g6", "toy", Options())

@@ -113,8 +113,8 @@ def test_a_huge_directory_is_refused_before_it_is_read(tmp_path: Path):
     with zipfile.ZipFile(path, "w") as archive:
         for i in range(14_000):
             archive.writestr(f"a/rather/long/name/of/a/member/{i:08d}", "")
-    with pytest.raises(DatasetError, match="far more members"), path.open("rb") as stream:
-        read_archive(stream, str(path), lambda _: True, 1000)
+    with pytest.raises(DatasetError, match="far more members"):
+        read_archive(path.read_bytes(), str(path), lambda _: True, 1000)
 
 
 def test_a_64_bit_directory_cannot_hide_behind_a_small_one(toy: dict[str, str], write_zip: Writer):
@@ -122,7 +122,7 @@ def test_a_64_bit_directory_cannot_hide_behind_a_small_one(toy: dict[str, str], 
     data = path.read_bytes()
     locator = b"PK\x06\x07" + struct.pack("<LQL", 0, 0, 1)
     path.write_bytes(data[:-22] + locator + data[-22:])
-    with pytest.raises(DatasetError, match="far more members"):
+    with pytest.raises(DatasetError, match="not a complete zip archive"):
         read_tu(path)
 
 

@@ -43,6 +43,8 @@ def test_a_set_without_anything_extra():
 def test_labels_of_several_kinds_have_an_order():
     found = Dataset([Graph(3, [], node_labels=["b", 1, ("a",)])], None, "mixed").summary()
     assert len(found.node_labels) == 3
+    huge = Dataset([Graph(3, [], node_labels=[10**400, 0.5, -1])], None, "huge").summary()
+    assert huge.node_labels == [-1, 0.5, 10**400]
     many = Dataset([Graph(40, [], node_labels=range(40))], None, "many").summary()
     assert dict(many.rows())["node labels"].endswith("10, 11, ...")
 

@@ -9,12 +9,12 @@ import pytest
 from ddgk.errors import DatasetError, GraphError, message
 from ddgk.graphs import Policies
 from ddgk.io import read
+from ddgk.io.files import convert
 from ddgk.io.reading import Options
-from ddgk.io.tables import read_csv, read_edges, read_parquet, read_txt
 
 
-def one(text: str, reader=read_csv, **options):
-    (graph,) = reader(text.encode(), "toy.csv", "toy", Options(**options))
+def one(text: str, ending=".csv", **options):
+    (graph,) = convert(text.encode(), ending, "toy.csv", "toy", Options(**options))
     return graph
 
 
@@ -38,7 +38,7 @@ def test_edge_lists_with_a_header_and_without(text: str):
 def test_columns_by_name():
     options = Options()
     text = b"id,target,source,weight,label,when\n1,b,a,0.5,x,1\n2,c,b,2,y,1\n,,d,,,\n"
-    (graph,) = read_csv(text, "toy.csv", "toy", options)
+    (graph,) = convert(text, ".csv", "toy.csv", "toy", options)
     assert graph.node_names == ("d", "a", "b", "c")
     assert graph.edge_weights.tolist() == [0.5, 2]
     assert graph.edge_labels == ("x", "y")
@@ -55,11 +55,13 @@ def test_columns_by_name():
         ("class,text\n0,x\n1,y\n0,z\n", "class,text"),
         ("a,b,c,d\n1,2,3,4\n", "a,b"),
         ("a,b,x\nb,c,y\nc,d,z\n", "a,b"),
+        ("ann,red\nbob,blue\nann,blue\nbob,red\n", "ann,red"),
+        ("a\nb\n", "FROM,TO"),
         ("1,2,3,4\n5,6,7,8\n", "FROM,TO"),
     ],
 )
 def test_tables_that_are_no_edge_lists_are_refused(text: str, suggested: str):
-    with pytest.raises(DatasetError, match=r"^toy.csv: not an edge list or an adjacency") as caught:
+    with pytest.raises(DatasetError, match="not an edge list or an adjacency") as caught:
         one(text)
     assert f'read(..., edges="{suggested}")' in str(caught.value)
     assert f"--edges {suggested}" in message(caught.value, command_line=True)
@@ -139,18 +141,18 @@ def test_smiles_by_number_and_by_header(ending, tmp_path):
     ],
 )
 def test_names_that_could_be_smiles_are_still_names(text):
-    assert one(text, read_txt).n_edges == 3
+    assert one(text, ".txt").n_edges == 3
 
 
-@pytest.mark.parametrize("reader", [read_csv, read_txt])
-def test_square_tables_are_adjacency_matrices(reader):
+@pytest.mark.parametrize("ending", [".csv", ".txt"])
+def test_square_tables_are_adjacency_matrices(ending):
     matrix = np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1], [0, 0, 1, 0]])
-    mark = "," if reader is read_csv else " "
+    mark = "," if ending == ".csv" else " "
     rows = [mark.join(map(str, row)) for row in matrix]
-    assert one("\n".join(rows), reader).edges.tolist() == [[0, 1], [1, 2], [2, 3]]
-    assert one("\n".join(rows), reader).edge_weights is None
+    assert one("\n".join(rows), ending).edges.tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert one("\n".join(rows), ending).edge_weights is None
     named = [mark.join("abcd"), *rows]
-    assert one("\n".join(named), reader).node_names == ("a", "b", "c", "d")
+    assert one("\n".join(named), ending).node_names == ("a", "b", "c", "d")
 
 
 @pytest.mark.parametrize(
@@ -182,8 +184,8 @@ def test_a_correlation_matrix_with_its_diagonal_is_an_ordinary_input():
 def test_files_that_say_what_they_are_are_believed():
     text = b"a b\nc d\ne f\n"
     with pytest.raises(DatasetError, match="not an edge list"):
-        read_txt(text, "toy.txt", "toy", Options())
-    assert read_edges(text, "toy.edges", "toy", Options())[0].n_edges == 3
+        convert(text, ".txt", "toy.txt", "toy", Options())
+    assert convert(text, ".edges", "toy.edges", "toy", Options())[0].n_edges == 3
 
 
 def test_tabulators():
@@ -211,25 +213,36 @@ def test_damaged_tables(text: str, options, complaint: str):
 
 def test_columns_by_number_for_tables_without_header():
     text = "1 2 .5\n2 3 2\n3 2 1\n"
-    graph = one(text, read_edges, arcs="1,2")
+    graph = one(text, ".edges", arcs="1,2")
     assert (graph.directed, graph.n_edges, graph.edge_weights.tolist()) == (True, 3, [0.5, 2, 1])
-    back = one(text, read_txt, arcs="2,1")
+    back = one(text, ".txt", arcs="2,1")
     assert back.edges.tolist() == [[1, 0], [1, 2], [2, 1]]
     wide = one("x,1,2,7\ny,2,3,8\n", edges="2,3", edge_weights="4")
     assert (wide.node_names, wide.edge_weights.tolist()) == ((1, 2, 3), [7, 8])
     with pytest.raises(DatasetError, match="there is no column '5'; the first line is '1', '2'"):
-        one(text, read_edges, edges="1,5")
+        one(text, ".edges", edges="1,5")
+
+
+def test_a_mark_inside_a_word_begins_no_comment():
+    graph = one("C# C++ # similar\n# all of them\nC# F#\n", ".edges")
+    assert graph.node_names == ("C#", "C++", "F#")
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "\t\n"])
+def test_named_columns_of_an_empty_file(text: str):
+    with pytest.raises(GraphError, match="it has no nodes"):
+        one(text, ".edges", arcs="1,2")
 
 
 def test_edge_lists_as_networkx_writes_them():
     made = networkx.Graph([("a", "b", {"weight": 2.5, "since": 7}), ("b", "{c}", {"weight": 1})])
     options = Options()
     text = "\n".join(networkx.generate_edgelist(made)).encode()
-    (graph,) = read_edges(text, "toy.edgelist", "toy", options)
+    (graph,) = convert(text, ".edges", "toy.edgelist", "toy", options)
     assert (graph.node_names, graph.edge_weights.tolist()) == (("a", "b", "{c}"), [2.5, 1])
     assert options.notes == ["toy.edgelist: of what stands in braces only the weight is read"]
     bare = "\n".join(networkx.generate_edgelist(networkx.path_graph(3), delimiter=","))
-    assert one(bare, read_txt).edges.tolist() == [[0, 1], [1, 2]]
+    assert one(bare, ".txt").edges.tolist() == [[0, 1], [1, 2]]
 
 
 def test_edge_lists_as_gephi_writes_them():
@@ -242,7 +255,7 @@ def test_rows_with_names_that_pandas_writes_as_parquet():
     pytest.importorskip("pyarrow", reason="reads .parquet")
     stream = io.BytesIO()
     pandas.DataFrame([[1, 0.5], [0.5, 1]], ["x", "y"], ["x", "y"]).to_parquet(stream)
-    (graph,) = read_parquet(stream.getvalue(), "toy.parquet", "toy", Options())
+    (graph,) = convert(stream.getvalue(), ".parquet", "toy.parquet", "toy", Options())
     assert (graph.node_names, graph.edge_weights.tolist()) == (("x", "y"), [0.5])
 
 
@@ -253,11 +266,23 @@ def test_parquet_edge_lists():
     stream = io.BytesIO()
     table = {"source": [1, 2], "target": [2, 3], "weight": [0.5, 1.5]}
     parquet.write_table(pyarrow.table(table), stream)
-    (graph,) = read_parquet(stream.getvalue(), "toy.parquet", "toy", Options())
+    (graph,) = convert(stream.getvalue(), ".parquet", "toy.parquet", "toy", Options())
     assert (graph.node_names, graph.edge_weights.tolist()) == ((1, 2, 3), [0.5, 1.5])
     for data in (b"", b"PAR1", stream.getvalue()[:-30], b"PAR1" + b"\0" * 40 + b"PAR1"):
         with pytest.raises(DatasetError, match=r"toy.parquet"):
-            read_parquet(data, "toy.parquet", "toy", Options())
+            convert(data, ".parquet", "toy.parquet", "toy", Options())
+
+
+def test_further_columns_of_parquet_are_no_weights():
+    pyarrow = pytest.importorskip("pyarrow", reason="reads .parquet")
+    from pyarrow import parquet
+
+    stream = io.BytesIO()
+    parquet.write_table(pyarrow.table({"u": [1, 2], "v": [2, 3], "when": [5, 6]}), stream)
+    options = Options()
+    (graph,) = convert(stream.getvalue(), ".parquet", "toy.parquet", "toy", options)
+    assert graph.edge_weights is None
+    assert options.notes == ["toy.parquet: columns not read: when"]
 
 
 def test_directed_edge_lists():

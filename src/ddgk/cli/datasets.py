@@ -49,13 +49,13 @@ def fetch(
     \b
     ddgk datasets get MUTAG
     """  # noqa: D301
-    from ddgk.io import NETWORKS, list_datasets, load_network
+    from ddgk.io import NETWORKS, list_datasets, read
     from ddgk.io import get as get_set
 
     if name not in NETWORKS:
         typer.echo(str(get_set(name, sha256=sha256)))
         return
-    load_network(name)  # says where it should be, if it is nowhere
+    read(name)  # says where it should be, if it is nowhere
     (row,) = [row for row in list_datasets() if row.name == name]
     typer.echo(f"{name} is built in" if row.path is None else str(row.path))
 

@@ -6,17 +6,17 @@ Names and labels come from files: they are shortened and escaped.
 from __future__ import annotations
 
 import html
-import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import shown
-from ddgk.graphs.graph import Graph, label_key
+from ddgk.graphs.graph import Graph, natural_key
 
 Array = NDArray[np.float64]
 
@@ -46,24 +46,12 @@ def draw(
     dashed: NDArray[np.bool_] | None = None,
     notes: Sequence[str] | None = None,
 ) -> str:
-    """Return a drawing of a graph as SVG, or nothing where it is too large.
+    """Return a drawing of a graph as SVG, or nothing where it is empty or too large.
 
-    Parameters
-    ----------
-    graph : Graph
-    colours : sequence of str, optional
-        Of the nodes. Default: by label.
-    dashed : array of shape (n_edges,), optional
-        Which edges have dashed lines.
-    notes : sequence of str, optional
-        Shown behind the name of a node where the pointer rests on it. Default: its label.
-
-    Examples
-    --------
-    >>> draw(Graph(3, [(0, 1), (1, 2)])).count("<circle")
-    3
+    colours: of the nodes; default by label. dashed: which edges have dashed lines. notes: shown
+    behind the name of a node where the pointer rests on it; default its label.
     """
-    if graph.n_nodes > MOST_NODES or graph.n_edges > MOST_EDGES:
+    if not 0 < graph.n_nodes <= MOST_NODES or graph.n_edges > MOST_EDGES:
         return ""
     labels = graph.node_labels
     if colours is None:
@@ -73,11 +61,11 @@ def draw(
             colours = [PALETTE[known[label] % len(PALETTE)] for label in labels]
     if notes is None:
         notes = [""] * graph.n_nodes if labels is None else [f": {label}" for label in labels]
-    scale = np.array([WIDTH / 2 - MARGIN, HEIGHT / 2 - MARGIN])
+    middle = np.array([WIDTH, HEIGHT]) / 2
     places = lay_out(graph)
     # Both axes alike, as large as fits.
-    places = places * (scale / np.maximum(np.abs(places).max(axis=0), 1e-9)).min()
-    places += np.array([WIDTH / 2, HEIGHT / 2])
+    places *= ((middle - MARGIN) / np.maximum(np.abs(places).max(axis=0), 1e-9)).min()
+    places += middle
     radius = float(np.clip(40 / np.sqrt(graph.n_nodes), 3, 8))
     parts = []
     for place, (tail, head) in enumerate(graph.edges.tolist()):
@@ -96,10 +84,11 @@ def draw(
 
 def table(heading: Sequence[str], rows: Iterable[Sequence[object]], n_rows: int) -> str:
     """Return the first rows as a table, and a line that says how many are left out."""
-    cells = []
-    for row, _ in zip(rows, range(MOST_ROWS), strict=False):
-        cells.append("".join(f"<td>{_text(str(value), 120)}</td>" for value in row))
     head = "".join(f"<th>{_text(name)}</th>" for name in heading)
+    cells = [
+        "".join(f"<td>{_text(str(value), 120)}</td>" for value in row)
+        for row in islice(rows, MOST_ROWS)
+    ]
     body = "".join(f"<tr>{row}</tr>" for row in cells)
     more = f"<p>and {n_rows - MOST_ROWS:,} more</p>" if n_rows > MOST_ROWS else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
@@ -119,15 +108,8 @@ def frequent_values(values: Iterable[Hashable], most: int) -> tuple[list[Hashabl
     ([9, 10, 'a 9', 'a 10', 'b'], [])
     """
     counts = Counter(values)
-    ranked = sorted(counts, key=lambda value: (-counts[value], _natural(value)))
-    return sorted(ranked[:most], key=_natural), ranked[most:]
-
-
-def _natural(value: Hashable) -> tuple[int, float, str]:
-    """Sort numbers by size, before texts, in which numbers count by size too."""
-    if isinstance(value, int | float | np.number):
-        return 0, float(value), ""
-    return 1, 0.0, re.sub(r"\d+", lambda digits: digits[0].zfill(12), label_key(value))
+    ranked = sorted(counts, key=lambda value: (-counts[value], natural_key(value)))
+    return sorted(ranked[:most], key=natural_key), ranked[most:]
 
 
 def shade(shares: NDArray[np.float64]) -> list[str]:
@@ -145,15 +127,11 @@ def _line(
     tail: NDArray[np.float64], head: NDArray[np.float64], radius: float, dash: str, arrow: bool
 ) -> str:
     length = float(np.linalg.norm(head - tail))
+    (x, y), (x2, y2), style = tail, head, f'stroke="#888"{dash}'
     if length < 1e-9:  # an edge from a node to itself
-        return (
-            f'<circle cx="{tail[0]:.1f}" cy="{tail[1] - 1.5 * radius:.1f}" '
-            f'r="{radius:.1f}" fill="none" stroke="#888"{dash}/>'
-        )
-    line = (
-        f'<line x1="{tail[0]:.1f}" y1="{tail[1]:.1f}" x2="{head[0]:.1f}" y2="{head[1]:.1f}" '
-        f'stroke="#888"{dash}/>'
-    )
+        y -= 1.5 * radius
+        return f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="none" {style}/>'
+    line = f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{x2:.1f}" y2="{y2:.1f}" {style}/>'
     if not arrow:
         return line
     along = (head - tail) / length
@@ -171,18 +149,10 @@ def _text(text: str, most: int = 40) -> str:
 def lay_out(graph: Graph) -> Array:
     """Return positions of the nodes in [-1, 1] x [-1, 1], (n_nodes, 2).
 
-    Stress majorisation [1]_: drawn distances approximate path lengths. Components are placed in a
-    row, the largest first. Molecules are drawn by rdkit where it is installed. The same graph in
-    the same node order always gets the same positions.
+    Stress majorisation: drawn distances approximate path lengths (Gansner, Koren and North, 2004).
+    Components are placed in a row, the largest first. Molecules are drawn by rdkit where it is
+    installed. The same graph in the same node order always gets the same positions.
 
-    References
-    ----------
-    .. [1] Gansner, E. R., Koren, Y., and North, S. "Graph drawing by stress majorization." Graph
-       Drawing (2004): 239-250.
-
-    Examples
-    --------
-    >>> from ddgk.graphs import Graph
     >>> lay_out(Graph(3, [(0, 1), (1, 2)]))[:, 0].round(3).tolist()
     [-1.0, 0.0, 1.0]
     """
@@ -193,16 +163,13 @@ def lay_out(graph: Graph) -> Array:
     if molecule is not None:
         return molecule
     n = graph.n_nodes
-    loops = graph.edges[:, 0] == graph.edges[:, 1]
-    u, v = graph.edges[~loops].T
-    ones = np.ones(2 * len(u))
+    u, v = graph.edges[graph.edges[:, 0] != graph.edges[:, 1]].T
     ends = (np.concatenate([u, v]), np.concatenate([v, u]))
-    adjacency = coo_array((ones, ends), shape=(n, n)).tocsr()
-    n_parts, part_of = connected_components(adjacency, directed=False)
+    adjacency = coo_array((np.ones(2 * len(u)), ends), shape=(n, n)).tocsr()
+    _, part_of = connected_components(adjacency, directed=False)
     members = np.split(np.argsort(part_of, kind="stable"), np.cumsum(np.bincount(part_of))[:-1])
-    places = np.zeros((n, 2))
-    edge = 0.0
-    for nodes in sorted(members, key=lambda part: (-len(part), part[0]))[:n_parts]:
+    places, edge = np.zeros((n, 2)), 0.0
+    for nodes in sorted(members, key=lambda part: (-len(part), part[0])):
         own = _lay_out_connected(adjacency[nodes][:, nodes])
         own[:, 0] += edge - own[:, 0].min()
         places[nodes] = own
@@ -286,12 +253,8 @@ def _lie_down(places: Array) -> Array:
 def bond_orders(graph: Graph) -> list[int] | None:
     """Return the order of every bond if the labels are those of a molecule, else None.
 
-    Examples
-    --------
     >>> bond_orders(Graph(2, [(0, 1)], node_labels="CO", edge_labels=["="]))
     [2]
-    >>> bond_orders(Graph(2, [(0, 1)], node_labels="xy", edge_labels=["="])) is None
-    True
     """
     if graph.node_labels is None or graph.edge_labels is None:
         return None
@@ -316,20 +279,17 @@ def _molecule_places(graph: Graph) -> Array | None:
 
     kinds = {1: Chem.BondType.SINGLE, 2: Chem.BondType.DOUBLE, 3: Chem.BondType.TRIPLE,
              4: Chem.BondType.AROMATIC}  # fmt: skip
-    quiet = rdBase.BlockLogs()
     try:
-        molecule = Chem.RWMol()
-        assert graph.node_labels is not None
-        for label in graph.node_labels:
-            molecule.AddAtom(Chem.Atom(_element(label)))
-        for (u, v), order in zip(graph.edges.tolist(), orders, strict=True):
-            molecule.AddBond(u, v, kinds[order])
-        molecule.UpdatePropertyCache(strict=False)
-        Chem.FastFindRings(molecule)
-        rdDepictor.Compute2DCoords(molecule)
-        places = np.asarray(molecule.GetConformer().GetPositions())[:, :2]
+        with rdBase.BlockLogs():
+            molecule = Chem.RWMol()
+            for label in graph.node_labels or ():
+                molecule.AddAtom(Chem.Atom(_element(label)))
+            for (u, v), order in zip(graph.edges.tolist(), orders, strict=True):
+                molecule.AddBond(u, v, kinds[order])
+            molecule.UpdatePropertyCache(strict=False)
+            Chem.FastFindRings(molecule)
+            rdDepictor.Compute2DCoords(molecule)
+            places = np.asarray(molecule.GetConformer().GetPositions())[:, :2]
     except (RuntimeError, ValueError):
         return None
-    finally:
-        del quiet
     return fit(places) if np.isfinite(places).all() else None

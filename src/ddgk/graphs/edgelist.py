@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import GraphError, ParameterError
-from ddgk.graphs.edges import build_graph, number_ends, number_nodes
+from ddgk.graphs.edges import build_graph, number_ends
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
 from ddgk.graphs.validation import is_hashable, plain
@@ -61,25 +61,19 @@ def from_edges(
         listed = ", ".join(map(repr, THIRD))
         raise ParameterError(f"third must be one of {listed}, or None, not {third!r}")
     who = describe(name)
-    extra = _hashables(nodes, who)
-    values = None
-    if isinstance(edges, np.ndarray) and edges.dtype.kind in "iu" and edges.shape[1:] == (2,):
-        names, pairs = _number_array(edges, extra)
-    else:
-        rows = _checked_rows(edges, third, who)
-        ends = _hashables((end for row in rows for end in row[:2]), who)
-        names, pairs = number_ends(ends, extra)
-        values = None if third is None else [row[2] for row in rows]
+    rows = _checked_rows(edges, third, who)
+    ends = _hashables((end for row in rows for end in row[:2]), who)
+    names, pairs = number_ends(ends, _hashables(nodes, who))
+    carried = {} if third is None else {f"edge_{third}s": [row[2] for row in rows]}
     return build_graph(
         len(names),
         pairs,
-        edge_labels=values if third == "label" else None,
-        edge_weights=values if third == "weight" else None,
         listing="directed" if directed else "once",
         policies=policies,
         name=name,
         node_names=names,
         node_labels=labels_by_name(node_labels, names, who),
+        **carried,
     )
 
 
@@ -101,16 +95,6 @@ def labels_by_name(
             "remove the label, or add the node"
         )
     return [known[node] for node in names]
-
-
-def _number_array(
-    edges: NDArray[Any], extra: list[Hashable]
-) -> tuple[list[Hashable], NDArray[np.int64]]:
-    """Do what `number_nodes` does, for millions of whole numbers."""
-    found, inverse = np.unique(edges, return_inverse=True)
-    numbers = number_nodes(extra, found.tolist())
-    places = np.array([numbers[name] for name in found.tolist()], dtype=np.int64)
-    return list(numbers), places[inverse].reshape(edges.shape)
 
 
 def _checked_rows(edges: Iterable[Any], third: str | None, who: str) -> list[Sequence[Any]]:

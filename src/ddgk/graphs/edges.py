@@ -10,20 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ddgk.errors import GraphError
-from ddgk.graphs.graph import Graph, describe, label_key
+from ddgk.graphs.graph import Graph, describe, in_order, label_key
 from ddgk.graphs.policies import Policies, chosen_policies
-from ddgk.graphs.validation import (
-    Items,
-    called_edge,
-    checked_attributes,
-    checked_count,
-    checked_labels,
-    checked_names,
-    checked_pairs,
-    checked_weights,
-    smaller_first,
-)
+from ddgk.graphs.validation import called_edge, checked_fields, smaller_first
 
+COLUMNS = ("label", "weight", "attribute")
 SIGNS = ("+", "-")
 
 
@@ -31,14 +22,11 @@ def build_graph(
     n_nodes: int,
     edges: ArrayLike | Sequence[tuple[int, int]],
     *,
-    edge_labels: Iterable[Hashable] | None = None,
     edge_weights: ArrayLike | Sequence[Any] | None = None,
-    edge_attributes: ArrayLike | Sequence[Any] | None = None,
     listing: Literal["once", "both", "directed"] = "once",
     policies: Policies | None = None,
     name: str | None = None,
-    node_names: Iterable[Hashable] | None = None,
-    **of_nodes: Any,
+    **given: Any,
 ) -> Graph:
     """Apply the policies to edges as a library lists them, and return the graph.
 
@@ -55,38 +43,29 @@ def build_graph(
     [3.0]
     """
     who, policies = describe(name), chosen_policies(policies)
-    n_nodes = checked_count(n_nodes, who)
-    check_empty(n_nodes, who, policies)
-    names = checked_names(node_names, n_nodes, who)
-    pairs = checked_pairs(edges, n_nodes, who)
-    items = Items(who, "edge", len(pairs), lambda row: called_edge(names, pairs[row]))
-    codes, alphabet = _coded(checked_labels(edge_labels, items))
-    weights = None
     if policies.weights != "ignore":
-        weights = checked_weights(edge_weights, items, policy="weights", choices=("ignore",))
-    attributes = checked_attributes(edge_attributes, items, policies.missing)
-    columns = {"label": codes, "weight": weights, "attribute": attributes}
-    rows = EdgeRows(who, names, pairs, {k: v for k, v in columns.items() if v is not None})
-    rows = with_chosen_loops(rows, policies)
+        given |= {"edge_weights": edge_weights, "policy": "weights", "choices": ("ignore",)}
+    fields = checked_fields(who, n_nodes, edges, policies.missing, **given)
+    check_empty(fields["n_nodes"], who, policies)
+    codes, alphabet = _coded(fields["edge_labels"])
+    columns = (codes, fields["edge_weights"], fields["edge_attributes"])
+    carried = {what: c for what, c in zip(COLUMNS, columns, strict=True) if c is not None}
+    rows = EdgeRows(who, fields["node_names"], fields["edges"], carried)
+    rows = _with_chosen_loops(rows, policies)
     if listing == "once":
         rows = replace(rows, pairs=smaller_first(rows.pairs))
     rows = _without_parallels(rows, policies)
     directed = False
     if listing != "once":
-        rows, directed = with_chosen_directions(rows, listing, policies)
+        rows, directed = _with_chosen_directions(rows, listing, policies)
     rows, labels = _with_chosen_signs(rows, alphabet, policies)
-    return Graph(
-        n_nodes,
-        rows.pairs,
-        directed=directed,
-        edge_labels=labels,
-        edge_attributes=rows.columns.get("attribute"),
-        edge_weights=rows.columns.get("weight"),
-        name=name,
-        node_names=names,
-        missing=policies.missing,
-        **of_nodes,
-    )
+    fields |= {
+        "edges": rows.pairs,
+        "edge_labels": labels,
+        "edge_attributes": rows.columns.get("attribute"),
+        "edge_weights": rows.columns.get("weight"),
+    }
+    return Graph.from_checked(**in_order(fields), directed=directed, name=name)
 
 
 def apply_policies(graph: Graph, *, policies: Policies) -> Graph:
@@ -116,33 +95,25 @@ def check_empty(n_nodes: int, who: str, policies: Policies) -> None:
         raise GraphError(f"{who}: it has no nodes", policy="empty", choices=("skip", "keep"))
 
 
-def number_nodes(listed: Iterable[Hashable], found: Iterable[Hashable] = ()) -> dict[Hashable, int]:
-    """Give numbers to node names: those listed, in their order, then those found, sorted.
+def number_ends(
+    ends: list[Hashable], listed: Iterable[Hashable] = ()
+) -> tuple[list[Hashable], NDArray[np.int64]]:
+    """Return node names, those listed in their order, then others sorted, and edges as numbers.
 
-    Sorting makes the numbering, and so the digest, independent of the order of the edges and of
-    the order in which a set lists its members.
+    ends: names, those of one edge after the other. Sorting makes the numbering, and so the digest,
+    independent of the order of the edges and of the order in which a set lists its members.
 
-    >>> number_nodes(["b"], {"c", "a"})
-    {'b': 0, 'a': 1, 'c': 2}
+    >>> names, pairs = number_ends(["c", "a"], ["b"])
+    >>> names, pairs.tolist()
+    (['b', 'a', 'c'], [[2, 1]])
     """
     numbers: dict[Hashable, int] = {}
     for name in listed:
         numbers.setdefault(name, len(numbers))
-    others = set(found) - numbers.keys()
+    others = set(ends) - numbers.keys()
     comparable = {type(name) for name in others} in ({int}, {str})
     for name in sorted(others, key=None if comparable else label_key):  # type: ignore[type-var, arg-type]
         numbers[name] = len(numbers)
-    return numbers
-
-
-def number_ends(
-    ends: list[Hashable], listed: Iterable[Hashable] = (), found: Iterable[Hashable] = ()
-) -> tuple[list[Hashable], NDArray[np.int64]]:
-    """Return node names, ordered as `number_nodes` does, and edges as pairs of numbers.
-
-    ends: names, those of one edge after the other.
-    """
-    numbers = number_nodes(listed, {*ends, *found})
     pairs = np.fromiter(map(numbers.__getitem__, ends), np.int64, len(ends))
     return list(numbers), pairs.reshape(-1, 2)
 
@@ -151,12 +122,12 @@ def number_ends(
 class EdgeRows:
     """Edges on their way to a graph.
 
-    who, names: what messages call the graph and its nodes. columns: what edges carry, by "label"
-    (as numbers, so that numpy can compare them), "weight" and "attribute".
+    who, names: what messages call the graph and its nodes. columns: what edges carry, by `COLUMNS`;
+    labels are numbers, so that numpy can compare them.
     """
 
     who: str
-    names: Sequence[Hashable] | NDArray[np.int64]
+    names: Sequence[Hashable]
     pairs: NDArray[np.int64]
     columns: dict[str, NDArray[Any]] = field(default_factory=dict)
 
@@ -175,9 +146,7 @@ class EdgeRows:
         raise GraphError(f"{self.who}: {edge} {complaint}", **fix)
 
 
-def _coded(
-    labels: tuple[Hashable, ...] | None,
-) -> tuple[NDArray[np.int64] | None, list[Hashable]]:
+def _coded(labels: tuple[Hashable, ...] | None) -> tuple[NDArray[np.int64] | None, list[Hashable]]:
     """Return a number per label, and the label of each number."""
     # 1, 1.0 and True are equal, but not the same label: the type belongs to the key.
     alphabet: dict[tuple[type, Hashable], int] = {}
@@ -186,7 +155,7 @@ def _coded(
     return coded, [label for _, label in alphabet]
 
 
-def with_chosen_loops(rows: EdgeRows, policies: Policies) -> EdgeRows:
+def _with_chosen_loops(rows: EdgeRows, policies: Policies) -> EdgeRows:
     """Apply the policy for self-loops."""
     loops = rows.pairs[:, 0] == rows.pairs[:, 1]
     if policies.self_loops == "keep" or not loops.any():
@@ -206,10 +175,10 @@ def _without_parallels(rows: EdgeRows, policies: Policies) -> EdgeRows:
     if policies.parallel_edges == "error":
         fix = {"advice": "list it once", "policy": "parallel_edges", "choices": ("merge",)}
         rows.refuse(int((keys == repeated[0]).argmax()), "is listed more than once", **fix)
-    return merged_rows(rows, "has parallel edges with different labels")
+    return _merged_rows(rows, "has parallel edges with different labels")
 
 
-def with_chosen_directions(
+def _with_chosen_directions(
     rows: EdgeRows, listing: str, policies: Policies
 ) -> tuple[EdgeRows, bool]:
     """Apply the policy for directions; return the edges and whether they are directed.
@@ -233,32 +202,28 @@ def with_chosen_directions(
             choices=("keep", "undirected"),
         )
     either_way = replace(rows, pairs=smaller_first(rows.pairs))
-    return merged_rows(either_way, "has different labels in its two directions"), False
+    return _merged_rows(either_way, "has different labels in its two directions"), False
 
 
 def _first_asymmetry(rows: EdgeRows) -> tuple[int, str] | None:
     """Return a row whose mirror row is missing or different and what is wrong, or None."""
     keys, mirrored = rows.keys(), replace(rows, pairs=rows.pairs[:, ::-1]).keys()
-    # Sorting takes a fraction of the time of argsort.
-    if not rows.columns and np.array_equal(
-        np.sort(keys, kind="stable"), np.sort(mirrored, kind="stable")
-    ):
-        return None
-    one_way, other_way = np.argsort(keys, kind="stable"), np.argsort(mirrored, kind="stable")
-    if not np.array_equal(keys[one_way], mirrored[other_way]):
-        alone = ~np.isin(keys, mirrored)
+    order = np.argsort(keys, kind="stable")
+    places = np.searchsorted(keys, mirrored, sorter=order)
+    partner = order[np.minimum(places, max(len(order) - 1, 0))]
+    alone = keys[partner] != mirrored
+    if alone.any():
         return int(alone.argmax()), "is listed in one direction only"
-    # Row one_way[i] and row other_way[i] are the two directions of one edge.
     for what, values in rows.columns.items():
-        one, other = values[one_way], values[other_way]
-        differs = (one != other) & ~((one != one) & (other != other))
+        other = values[partner]
+        differs = (values != other) & ~((values != values) & (other != other))
         differs = differs.any(axis=1) if differs.ndim == 2 else differs
         if differs.any():
-            return int(one_way[differs.argmax()]), f"has another {what} in each direction"
+            return int(differs.argmax()), f"has another {what} in each direction"
     return None
 
 
-def merged_rows(rows: EdgeRows, disagreement: str) -> EdgeRows:
+def _merged_rows(rows: EdgeRows, disagreement: str) -> EdgeRows:
     """Make one row of all rows with the same nodes: labels agree, weights add, attributes average.
 
     Numbers are added in ascending order: the sum does not depend on the order of the rows.

@@ -79,16 +79,16 @@ def keyed_graph(
             continue
         kind = parameter.partition("_")[0]
         found = values(kind, key)
-        missing = next((i for i, value in enumerate(found) if value is MISSING), None)
-        if missing is None:
-            columns[parameter] = found if len(found) else None
-        elif key != USUAL[parameter] or any(value is not MISSING for value in found):
-            node = f"node {names[missing]!r}" if kind == "node" else None
-            item = node or called_edge(names, ends[missing])
-            lack = "nor has any other; pass a {} that exists, or {}=None"
-            if any(value is not MISSING for value in found):
-                lack = "but others have; give it one, or pass {1}=None"
-            fix = lack.format(parameter, parameter)
+        present = [value is not MISSING for value in found]
+        if all(present):
+            columns[parameter] = found if present else None
+        elif any(present) or key != USUAL[parameter]:
+            place = present.index(False)
+            item = called_edge(names, ends[place]) if kind == "edge" else f"node {names[place]!r}"
+            lack = "but others have; give it one, or pass {0}=None"
+            if not any(present):
+                lack = "nor has any other; pass a {0} that exists, or {0}=None"
+            fix = lack.format(parameter)
             raise GraphError(f"{describe(name)}: {item} has no {key!r}, {fix}")
     return build_graph(
         len(names),

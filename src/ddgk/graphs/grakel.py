@@ -30,7 +30,8 @@ def from_grakel(
     ----------
     graph : sequence of 1 to 3 items
         First the structure: a set or list of tuples (u, v) or (u, v, weight), a dict from (u, v)
-        to weight, or an adjacency matrix (numpy, scipy sparse, or a list of lists).
+        to weight, or an adjacency matrix (numpy, scipy sparse, or a list of lists), read as by
+        `from_matrix`.
         Then a dict from node to label (or to a vector, read as attributes),
         and a dict from (u, v) to edge label.
     name : str, optional
@@ -105,9 +106,8 @@ def _items(graph: Any, who: str) -> tuple[Any, dict[Any, Any], dict[Any, Any]]:
     structure, node_labels, edge_labels = (*graph, None, None)[:3]
     for labels, what in ((node_labels, "node"), (edge_labels, "edge")):
         if labels is not None and not _is_dict(labels):
-            raise GraphError(
-                f"{who}: {what} labels must be a dict or None, not {describe_type(labels)}"
-            )
+            found = describe_type(labels)
+            raise GraphError(f"{who}: {what} labels must be a dict or None, not {found}")
     return structure, node_labels or {}, edge_labels or {}
 
 
@@ -128,12 +128,13 @@ def _rows(structure: Any, who: str) -> tuple[list[Hashable], list[Any] | None]:
     ends = [plain(end) for row in rows for end in row[:2]]
     if isinstance(structure, dict):
         return ends, list(structure.values())
-    bare = [row for row in rows if len(row) == 2]
-    if 0 < len(bare) < len(rows):
+    weights = [row[2] for row in rows if len(row) == 3]
+    if 0 < len(weights) < len(rows):
+        bare = next(row for row in rows if len(row) == 2)
         raise GraphError(
-            f"{who}: edge {bare[0]!r} has no weight, but others have; give all one, or none"
+            f"{who}: edge {bare!r} has no weight, but others have; give all one, or none"
         )
-    return ends, None if bare or not rows else [row[2] for row in rows]
+    return ends, weights or None
 
 
 def _labels_by_ends(

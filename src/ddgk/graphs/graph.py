@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -13,19 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ddgk.errors import GraphError, shown
-from ddgk.graphs.validation import (
-    Items,
-    called_edge,
-    checked_attributes,
-    checked_count,
-    checked_labels,
-    checked_names,
-    checked_pairs,
-    checked_weights,
-    frozen,
-    refuse_repeats,
-    smaller_first,
-)
+from ddgk.graphs.validation import checked_fields, frozen, smaller_first
 
 if TYPE_CHECKING:
     import networkx
@@ -110,37 +99,38 @@ class Graph:
         missing: str = "error",
     ) -> None:
         who = describe(name)
-        count = checked_count(n_nodes, who)
-        names = checked_names(node_names, count, who)
         if not isinstance(directed, bool | np.bool_):
             raise GraphError(f"{who}: directed must be True or False, not {directed!r}")
         if missing not in ("error", "mask"):
             raise GraphError(f"{who}: missing must be 'error' or 'mask', not {missing!r}")
-        given = checked_pairs(edges, count, who)
-        pairs = given if directed else smaller_first(given)
-        order = np.argsort(pairs[:, 0] * count + pairs[:, 1], kind="stable")
-        ascending = pairs[order]
-        refuse_repeats(ascending, who)
-        of_nodes = Items(who, "node", count, lambda place: f"node {names[place]!r}")
-        of_edges = Items(who, "edge", len(pairs), lambda place: called_edge(names, pairs[place]))
-        labels = checked_labels(edge_labels, of_edges)
-        attributes = checked_attributes(node_attributes, of_nodes, missing)
-        vectors = checked_attributes(edge_attributes, of_edges, missing)
-        weights = checked_weights(edge_weights, of_edges)
-        self._fill(
-            n_nodes=count,
-            edges=frozen(ascending),
-            directed=bool(directed),
-            node_labels=checked_labels(node_labels, of_nodes),
-            edge_labels=None if labels is None else tuple(labels[i] for i in order),
-            node_attributes=None if attributes is None else frozen(attributes),
-            edge_attributes=None if vectors is None else frozen(vectors[order]),
-            edge_weights=None if weights is None else frozen(weights[order]),
-            name=None if name is None else str(name),
-            node_names=names,
+        fields = checked_fields(
+            who,
+            n_nodes,
+            edges,
+            missing,
+            node_labels=node_labels,
+            edge_labels=edge_labels,
+            node_attributes=node_attributes,
+            edge_attributes=edge_attributes,
+            edge_weights=edge_weights,
+            node_names=node_names,
         )
+        if not directed:
+            fields["edges"] = smaller_first(fields["edges"])
+        self._fill(in_order(fields), directed=bool(directed), name=name)
+        repeated = (self.edges[1:] == self.edges[:-1]).all(axis=1)
+        if repeated.any():
+            u, v = self.edges[1:][repeated][0].tolist()
+            raise GraphError(
+                f"{who}: edge ({u}, {v}) is listed more than once",
+                advice="list it once, or convert with from_edges",
+                policy="parallel_edges",
+                choices=("merge",),
+            )
 
-    def _fill(self, **fields: Any) -> None:
+    def _fill(self, fields: dict[str, Any], directed: bool, name: str | None) -> None:
+        named = None if name is None else str(name)
+        fields = fields | {"directed": directed, "name": named}
         put, get = object.__setattr__, fields.get  # readers make many thousands of graphs
         for key in Graph.__slots__:
             put(self, key, get(key))
@@ -156,33 +146,6 @@ class Graph:
         both = (self.node_attributes, self.edge_attributes)
         return any(values is not None and bool(np.isnan(values).any()) for values in both)
 
-    def arcs(self) -> tuple[Integers, Integers, Integers]:
-        """List every edge in each direction in which it can be followed.
-
-        Returns
-        -------
-        tails, heads, positions : arrays of int64, of shape (n_arcs,)
-            An undirected edge gives two arcs, a directed one and a self-loop one. ``positions``
-            index `edges`. First every edge as it is stored, then the reverse ones.
-
-        Examples
-        --------
-        >>> from ddgk.graphs import Graph
-        >>> tails, heads, positions = Graph(3, [(0, 1), (1, 1)]).arcs()
-        >>> tails.tolist(), heads.tolist(), positions.tolist()
-        ([0, 1, 1], [1, 1, 0], [0, 1, 0])
-        """
-        tails, heads = self.edges.T
-        positions = np.arange(len(tails))
-        if self.directed:
-            return tails.copy(), heads.copy(), positions
-        turned = np.flatnonzero(tails != heads)
-        return (
-            np.concatenate([tails, heads[turned]]),
-            np.concatenate([heads, tails[turned]]),
-            np.concatenate([positions, turned]),
-        )
-
     @property
     def digest(self) -> str:
         """SHA-256 of the content (not of the names), as hexadecimal text.
@@ -190,22 +153,27 @@ class Graph:
         Two graphs have the same digest exactly when they are the same arrays and labels in the same
         node order.
         """
-        if self._digest is None:
-            object.__setattr__(self, "_digest", _content_digest(self))
-        assert self._digest is not None
-        return self._digest
+        digest = self._digest or _content_digest(self)
+        object.__setattr__(self, "_digest", digest)
+        return digest
 
     @classmethod
     def from_checked(
-        cls, n_nodes: int, edges: Integers, *, directed: bool = False, **fields: Any
+        cls,
+        n_nodes: int,
+        edges: Integers,
+        *,
+        directed: bool = False,
+        name: str | None,
+        **fields: Any,
     ) -> Graph:
         """Make a graph of fields as the constructor would leave them, without checks.
 
-        For readers that have checked many graphs at once: edges ascending, arrays read-only.
+        Edges ascend, and arrays are read-only.
         """
         graph = object.__new__(cls)
-        names = tuple(range(n_nodes))
-        graph._fill(n_nodes=n_nodes, edges=edges, directed=directed, node_names=names, **fields)
+        names = {"node_names": tuple(range(n_nodes))}
+        graph._fill(names | fields | {"n_nodes": n_nodes, "edges": edges}, directed, name)
         return graph
 
     def permuted(self, order: Sequence[int] | NDArray[np.integer[Any]]) -> Graph:
@@ -217,14 +185,12 @@ class Graph:
         >>> Graph(3, [(0, 1)], node_labels="abc").permuted([2, 0, 1]).node_labels
         ('c', 'a', 'b')
         """
-        positions = np.asarray(order)
-        whole = positions.dtype.kind in "iu" or positions.shape == (0,)
-        whole = whole and positions.ndim == 1
+        positions = np.asarray(order if len(order) else np.empty(0, dtype=np.int64))
+        whole = positions.ndim == 1 and positions.dtype.kind in "iu"
         if not whole or not np.array_equal(np.sort(positions), np.arange(self.n_nodes)):
             raise GraphError(
                 f"{describe(self.name)}: an order must list each of the {self.n_nodes} nodes once"
             )
-        positions = positions.astype(np.int64)
         place = np.empty(self.n_nodes, dtype=np.int64)
         place[positions] = np.arange(self.n_nodes)
         labels, attributes = self.node_labels, self.node_attributes
@@ -315,6 +281,19 @@ class Graph:
         return partial(Graph, **self._arguments()), ()
 
 
+def in_order(fields: dict[str, Any]) -> dict[str, Any]:
+    """Put edges into ascending order with what belongs to them, and freeze all arrays."""
+    pairs, labels = fields["edges"], fields["edge_labels"]
+    order = np.argsort(pairs[:, 0] * fields["n_nodes"] + pairs[:, 1], kind="stable")
+    ordered: dict[str, Any] = {}
+    if labels is not None:
+        ordered["edge_labels"] = tuple(labels[i] for i in order)
+    for key, values in fields.items():
+        if isinstance(values, np.ndarray):
+            ordered[key] = frozen(values[order] if key.startswith("edge") else values)
+    return fields | ordered
+
+
 # Position in the caller's list of the graph being converted. A context variable, so that every
 # message has it, those of the constructor included.
 _POSITION: ContextVar[int | None] = ContextVar("_POSITION", default=None)
@@ -336,11 +315,12 @@ def describe(name: object, position: int | None = None) -> str:
     >>> describe("mol-0017", 17)
     "graph 17 ('mol-0017')"
     """
-    if position is None:
-        position = _POSITION.get()
-    if position is None:
-        return "graph" if name is None else f"graph {shown(repr(str(name)))}"
-    return f"graph {position}" if name is None else f"graph {position} ({shown(repr(str(name)))})"
+    position = _POSITION.get() if position is None else position
+    who = "graph" if position is None else f"graph {position}"
+    if name is None:
+        return who
+    called = shown(repr(str(name)))
+    return f"{who} {called}" if position is None else f"{who} ({called})"
 
 
 def label_key(label: Hashable) -> str:
@@ -360,27 +340,35 @@ def label_key(label: Hashable) -> str:
     return f"{type(label).__name__}:{label!r}"
 
 
+def natural_key(value: Hashable) -> tuple[int, Any, str]:
+    """Sort numbers by size, before texts, in which numbers count by size too.
+
+    >>> sorted(["a10", "a9", 10, 9], key=natural_key)
+    [9, 10, 'a9', 'a10']
+    """
+    if isinstance(value, int | float | np.number):
+        return 0, value, ""
+    return 1, 0, re.sub(r"[0-9]+", lambda digits: digits[0].zfill(18), label_key(value))
+
+
 def _content_digest(graph: Graph) -> str:
-    content = hashlib.sha256(b"ddgk graph 1")
-    _add(content, "n_nodes", str(graph.n_nodes).encode())
-    _add(content, "edges", graph.edges.astype("<i8").tobytes())
+    parts = [("n_nodes", str(graph.n_nodes).encode())]
+    parts.append(("edges", graph.edges.astype("<i8").tobytes()))
     for kind, labels in (("node", graph.node_labels), ("edge", graph.edge_labels)):
         if labels is not None:
-            keys = map(label_key, labels)
-            text = "".join(f"{len(key)}:{key}" for key in keys)
-            _add(content, f"{kind}{len(labels)}", text.encode("utf-8", "backslashreplace"))
+            text = "".join(f"{len(key)}:{key}" for key in map(label_key, labels))
+            parts.append((f"{kind}{len(labels)}", text.encode("utf-8", "backslashreplace")))
     for kind, values in (
         ("attr", graph.node_attributes),
         ("weight", graph.edge_weights),
         ("edge attr", graph.edge_attributes),
     ):
         if values is not None:
-            _add(content, f"{kind}{values.shape}", values.astype("<f8").tobytes())
+            parts.append((f"{kind}{values.shape}", values.astype("<f8").tobytes()))
     if graph.directed:
-        _add(content, "directed", b"")
+        parts.append(("directed", b""))
+    content = hashlib.sha256(b"ddgk graph 1")
+    for part, data in parts:
+        content.update(f"{part}:{len(data)}:".encode())
+        content.update(data)
     return content.hexdigest()
-
-
-def _add(content: Any, part: str, data: bytes) -> None:
-    content.update(f"{part}:{len(data)}:".encode())
-    content.update(data)

@@ -25,20 +25,15 @@ def from_igraph(
 ) -> Graph:
     """Convert an igraph Graph, directed or not, simple or not.
 
-    The vertex attribute "name", where there is one, gives the node names. The first five
-    parameters name vertex and edge attributes. igraph says None where an attribute is not set, so
-    None counts as missing; an attribute must be set everywhere or nowhere, and one you name
-    yourself must be there.
+    The vertex attribute "name", where there is one, gives the node names. igraph says None where an
+    attribute is not set, so None counts as missing; an attribute must be set everywhere or nowhere,
+    and one you name yourself must be there.
 
     Parameters
     ----------
     graph : igraph.Graph
-    node_labels, edge_labels : str or None
-        Attributes with labels (any hashable). None reads none.
-    node_attributes, edge_attributes : str or None
-        Attributes with vectors.
-    edge_weights : str or None
-        Edge attribute with weights.
+    node_labels, edge_labels, node_attributes, edge_attributes, edge_weights : str or None
+        Vertex and edge attributes, as for `from_networkx`.
     name : str, optional
         Default: the graph attribute "name".
     policies : Policies, optional

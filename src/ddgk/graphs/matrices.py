@@ -63,14 +63,10 @@ def from_matrix(
     ('+', '-')
     """
     n_nodes, pairs, values = matrix_entries(matrix, describe(name))
-    weights: NDArray[Any] | None = None if (values == 1).all() else values
-    if weights is not None and _is_correlation(n_nodes, pairs, values):
-        off = pairs[:, 0] != pairs[:, 1]
-        pairs, weights = pairs[off], values[off]
     return build_graph(
         n_nodes,
         pairs,
-        edge_weights=weights,
+        edge_weights=None if (values == 1).all() else values,
         listing="both",
         policies=policies,
         name=name,
@@ -81,9 +77,9 @@ def from_matrix(
 
 
 def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArray[Any]]:
-    """Return the size n of an (n, n) matrix, and the places and values of all that is not 0.
+    """Return the size n of an (n, n) matrix, and the places and values of all that is read.
 
-    places: (n_entries, 2). values: (n_entries,), real and never NaN.
+    places: (n_entries, 2). values: (n_entries,), real and never NaN or 0.
     """
     # A masked array is left out: numpy would quietly read what stands under the mask.
     dense = isinstance(matrix, np.ndarray) and not isinstance(matrix, np.ma.MaskedArray)
@@ -118,28 +114,20 @@ def matrix_entries(matrix: Any, who: str) -> tuple[int, NDArray[np.int64], NDArr
             f"{who}: the matrix is NaN at ({rows[at]}, {columns[at]}); "
             "write 0 where there is no edge"
         )
+    rounding = ROUNDING.get(values.dtype.itemsize, 0.0)
     if values.dtype.kind == "f":
         # np.corrcoef, for one, rounds the two halves of a symmetric matrix differently.
         with np.errstate(invalid="ignore"):  # infinity is refused later
             apart = np.abs(values - mirrored).max(initial=0)
-        limit = ROUNDING.get(values.dtype.itemsize, 0) * np.abs(values).max(initial=0)
-        if 0 < apart <= limit < np.inf:
-            values = values / 2 + mirrored / 2
-    return int(shape[0]), np.stack((rows, columns), axis=1).astype(np.int64), values
-
-
-def _is_correlation(n_nodes: int, pairs: NDArray[np.int64], values: NDArray[Any]) -> bool:
-    """Tell whether a matrix has ones on its diagonal and entries of at most 1 elsewhere."""
-    diagonal = pairs[:, 0] == pairs[:, 1]
-    rounding = ROUNDING.get(values.dtype.itemsize, 0.0)
-    ones = np.abs(values[diagonal] - 1.0) <= rounding
-    if diagonal.sum() != n_nodes or not ones.all() or (np.abs(values) > 1 + rounding).any():
-        return False
-    forward, backward = (pairs[:, a] * n_nodes + pairs[:, 1 - a] for a in (0, 1))
-    one, other = np.argsort(forward), np.argsort(backward)
-    return np.array_equal(forward[one], backward[other]) and np.array_equal(
-        values[one], values[other]
-    )
+        if 0 < apart <= rounding * np.abs(values).max(initial=0) < np.inf:
+            values = mirrored = values / 2 + mirrored / 2
+    pairs = np.stack((rows, columns), axis=1).astype(np.int64)
+    diagonal = rows == columns
+    ones = diagonal.sum() == shape[0] and (np.abs(values[diagonal] - 1.0) <= rounding).all()
+    bounded = (np.abs(values) <= 1 + rounding).all() and (values != 1).any()
+    if ones and bounded and np.array_equal(values, mirrored):  # correlations
+        pairs, values = pairs[~diagonal], values[~diagonal]
+    return int(shape[0]), pairs, values
 
 
 def is_sparse(thing: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ddgk.errors import GraphError, MissingExtraError
+from ddgk.errors import GraphError
 from ddgk.graphs.foreign import MISSING, USUAL, keyed_graph, require
 from ddgk.graphs.graph import Graph, describe
 from ddgk.graphs.policies import Policies
@@ -90,10 +90,7 @@ def to_networkx(graph: Graph) -> networkx.Graph:
     >>> list(to_networkx(pair).edges(data=True))
     [('a', 'b', {'label': 'bond'})]
     """
-    try:
-        import networkx
-    except ImportError as error:
-        raise MissingExtraError("to_networkx needs networkx; pip install networkx") from error
+    import networkx
 
     names = graph.node_names
     if None in names:

@@ -49,7 +49,7 @@ def from_rdkit(
         name = molecule.GetProp("_Name") or None
     check_empty(molecule.GetNumAtoms(), describe(name), policies)
     if policies.hydrogens == "add":
-        molecule = _chem().AddHs(molecule)
+        molecule = load_chem().AddHs(molecule)
     # By index: RDKit's own sequences of atoms and bonds are several times slower.
     atoms = [molecule.GetAtomWithIdx(i) for i in range(molecule.GetNumAtoms())]
     bonds = {}
@@ -96,7 +96,7 @@ def from_smiles(smiles: str, *, name: str | None = None, policies: Policies | No
 
 def _parsed(text: str, who: str) -> Chem.Mol:
     """Return the molecule of a SMILES text, or raise a GraphError with RDKit's reason."""
-    chem = _chem()
+    chem = load_chem()
     from rdkit import rdBase
 
     # RDKit accepts a name after the first blank, and the empty text as a molecule without atoms.
@@ -130,7 +130,8 @@ def _charge(charge: int) -> str:
     return text[0] if abs(charge) == 1 else text
 
 
-def _chem() -> Any:
+def load_chem() -> Any:
+    """Return the module Chem of RDKit."""
     try:
         from rdkit import Chem
     except ImportError as error:

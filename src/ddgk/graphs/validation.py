@@ -19,16 +19,44 @@ PLAIN = (str, int, float, bool, type(None))
 
 @dataclass(frozen=True)
 class Items:
-    """The nodes or the edges of a graph, for checks of what belongs to them.
-
-    who: what messages call the graph. kind: "node" or "edge". count: how many there are.
-    called: names the one at a position in the caller's words.
-    """
+    """The nodes or the edges of a graph, and what messages call it and each of them."""
 
     who: str
     kind: str
     count: int
     called: Callable[[int], str]
+
+
+def checked_fields(
+    who: str,
+    n_nodes: Any,
+    edges: Any,
+    missing: str,
+    *,
+    node_labels: Any = None,
+    edge_labels: Any = None,
+    node_attributes: Any = None,
+    edge_attributes: Any = None,
+    edge_weights: Any = None,
+    node_names: Any = None,
+    **fix: Any,
+) -> dict[str, Any]:
+    """Return what a graph holds by field, edges in the order given; fix: of wrong weights."""
+    count = _checked_count(n_nodes, who)
+    names = _checked_names(node_names, count, who)
+    pairs = _checked_pairs(edges, count, who)
+    nodes = Items(who, "node", count, lambda place: f"node {shown(repr(names[place]))}")
+    rows = Items(who, "edge", len(pairs), lambda place: called_edge(names, pairs[place]))
+    return {
+        "n_nodes": count,
+        "edges": pairs,
+        "node_labels": _checked_labels(node_labels, nodes),
+        "edge_labels": _checked_labels(edge_labels, rows),
+        "node_attributes": _checked_attributes(node_attributes, nodes, missing),
+        "edge_attributes": _checked_attributes(edge_attributes, rows, missing),
+        "edge_weights": _checked_weights(edge_weights, rows, fix),
+        "node_names": names,
+    }
 
 
 def called_edge(names: Any, pair: Iterable[Any]) -> str:
@@ -60,8 +88,7 @@ def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
     return array
 
 
-def checked_count(n_nodes: int, who: str) -> int:
-    """Return a number of nodes as an int of at least 0."""
+def _checked_count(n_nodes: int, who: str) -> int:
     if isinstance(n_nodes, bool) or not isinstance(n_nodes, int | np.integer):
         raise GraphError(f"{who}: n_nodes must be a whole number, not {n_nodes!r}")
     if n_nodes < 0:
@@ -69,7 +96,7 @@ def checked_count(n_nodes: int, who: str) -> int:
     return int(n_nodes)
 
 
-def checked_pairs(edges: Any, n_nodes: int, who: str) -> NDArray[np.int64]:
+def _checked_pairs(edges: Any, n_nodes: int, who: str) -> NDArray[np.int64]:
     """Return pairs of numbers of existing nodes, (n_edges, 2), in the order given."""
     try:
         pairs = np.asarray(edges if isinstance(edges, np.ndarray) else list(edges))
@@ -99,20 +126,7 @@ def smaller_first(pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.stack((np.minimum(u, v), np.maximum(u, v)), axis=1)
 
 
-def refuse_repeats(pairs: NDArray[np.int64], who: str) -> None:
-    """Refuse a sorted list of edges that holds one twice."""
-    repeated = (pairs[1:] == pairs[:-1]).all(axis=1)
-    if repeated.any():
-        u, v = pairs[1:][repeated][0].tolist()
-        raise GraphError(
-            f"{who}: edge ({u}, {v}) is listed more than once",
-            advice="list it once, or convert with from_edges",
-            policy="parallel_edges",
-            choices=("merge",),
-        )
-
-
-def checked_labels(labels: Iterable[Hashable] | None, items: Items) -> tuple[Hashable, ...] | None:
+def _checked_labels(labels: Iterable[Hashable] | None, items: Items) -> tuple[Hashable, ...] | None:
     """Return labels as plain hashables, one per item."""
     if labels is None:
         return None
@@ -137,18 +151,17 @@ def checked_labels(labels: Iterable[Hashable] | None, items: Items) -> tuple[Has
     return values
 
 
-def checked_attributes(
+def _checked_attributes(
     attributes: ArrayLike | None, items: Items, missing: str
 ) -> NDArray[np.float64] | None:
     """Return attributes as a (count, k) array of finite numbers, and NaN where it may be."""
     if attributes is None:
         return None
     who, count, what = items.who, items.count, f"{items.kind} attributes"
-    values = real_numbers(attributes, what, who)
+    values = _real_numbers(attributes, what, who)
     if count == 0 and values.shape == (0,):
         return None
-    if values.ndim == 1:
-        values = values[:, None]
+    values = values[:, None] if values.ndim == 1 else values
     if values.ndim != 2 or values.shape[0] != count or values.shape[1] == 0:
         raise GraphError(
             f"{who}: {what} must have shape ({count}, k) with k > 0, not {values.shape}"
@@ -165,28 +178,25 @@ def checked_attributes(
     return values
 
 
-def checked_weights(
-    weights: ArrayLike | None, edges: Items, **fix: Any
+def _checked_weights(
+    weights: ArrayLike | None, edges: Items, fix: dict[str, Any]
 ) -> NDArray[np.float64] | None:
-    """Return edge weights as a finite (n_edges,) array; fix: what the error may advise."""
     if weights is None:
         return None
-    values = real_numbers(weights, "edge weights", edges.who)
+    values = _real_numbers(weights, "edge weights", edges.who)
     if values.shape != (edges.count,):
         raise GraphError(
             f"{edges.who}: edge weights must have shape ({edges.count},), not {values.shape}"
         )
-    bad = np.flatnonzero(~np.isfinite(values))
-    if len(bad):
-        found = f"{edges.called(bad[0])} has weight {values[bad[0]]:g}"
-        raise GraphError(
-            f"{edges.who}: {found}, but weights are finite numbers", advice="correct it", **fix
-        )
+    for row in np.flatnonzero(~np.isfinite(values))[:1]:
+        problem = f"{edges.called(row)} has weight {values[row]:g}, but weights are finite numbers"
+        raise GraphError(f"{edges.who}: {problem}", advice="correct it", **fix)
     return values
 
 
-def checked_names(names: Iterable[Hashable] | None, n_nodes: int, who: str) -> tuple[Hashable, ...]:
-    """Return node names as plain hashables, all different."""
+def _checked_names(
+    names: Iterable[Hashable] | None, n_nodes: int, who: str
+) -> tuple[Hashable, ...]:
     if names is None:
         return tuple(range(n_nodes))
     values = tuple(map(plain, names))
@@ -204,7 +214,7 @@ def checked_names(names: Iterable[Hashable] | None, n_nodes: int, who: str) -> t
     return values
 
 
-def real_numbers(values: Any, what: str, who: str) -> NDArray[np.float64]:
+def _real_numbers(values: Any, what: str, who: str) -> NDArray[np.float64]:
     """Return numbers as float64, and refuse text, complex numbers and ragged rows."""
     try:
         _refuse_text(values)

@@ -32,17 +32,9 @@ MAX_KNOTS = 1024
 class WeightScale:
     """A learned rule from edge weights to [0, 1].
 
-    Parameters
-    ----------
-    rule : {"scale", "log", "rank", "ignore"}
-    knots : tuple of float
-        Ascending absolute weights, of which the last one becomes 1; larger weights are clipped.
-        One for "scale" and "log", quantiles of the learned weights for "rank".
+    knots: ascending absolute weights, of which the last one becomes 1; larger weights are clipped.
+    One for "scale" and "log", quantiles of the learned weights for "rank".
 
-    Examples
-    --------
-    >>> from ddgk.graphs import Graph, Policies
-    >>> from ddgk.graphs.weights import WeightScale, learn_weight_scale
     >>> pair = Graph(3, [(0, 1), (1, 2)], edge_weights=[2.0, 4.0])
     >>> scale = learn_weight_scale([pair], Policies())
     >>> scale.apply(pair)[0].tolist()
@@ -64,12 +56,7 @@ class WeightScale:
             raise ParameterError("not a scale of edge weights: its knots do not ascend")
 
     def apply(self, graph: Graph) -> tuple[NDArray[np.float64], int]:
-        """Return the scaled weight in [0, 1] of every edge, and how many were clipped.
-
-        Parameters
-        ----------
-        graph : Graph
-        """
+        """Return the scaled weight in [0, 1] of every edge, and how many were clipped."""
         if self.rule == "ignore":
             return np.ones(graph.n_edges), 0
         sizes, limit = _sizes(graph), self.knots[-1]
@@ -103,28 +90,11 @@ def _sizes(graph: Graph) -> NDArray[np.float64]:
 
 
 def learn_weight_scale(graphs: Iterable[Graph], policies: Policies | None = None) -> WeightScale:
-    """Learn how weights become numbers in [0, 1].
+    """Learn the rule that a policy chooses; where no graph has weights, a weight of 1 becomes 1.
 
-    Parameters
-    ----------
-    graphs : iterable of Graph
-    policies : Policies, optional
-        Its field `weights` chooses the rule.
-
-    Returns
-    -------
-    WeightScale
-        Where no graph has weights, a weight of 1 becomes 1.
-
-    Examples
-    --------
-    >>> from ddgk.graphs import Graph, Policies
-    >>> from ddgk.graphs.weights import learn_weight_scale
     >>> path = Graph(4, [(0, 1), (1, 2), (2, 3)], edge_weights=[1, 10, 1000])
     >>> learn_weight_scale([path], Policies(weights="log")).apply(path)[0].round(3).tolist()
     [0.1, 0.347, 1.0]
-    >>> learn_weight_scale([path], Policies(weights="rank")).apply(path)[0].round(3).tolist()
-    [0.333, 0.667, 1.0]
     """
     rule = chosen_policies(policies).weights
     if rule == "ignore":

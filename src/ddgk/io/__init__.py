@@ -9,7 +9,7 @@ from ddgk.io.catalogue import (
     list_datasets,
 )
 from ddgk.io.dataset import Dataset, ReadReport, Summary
-from ddgk.io.files import karate_club, load_network, read
+from ddgk.io.files import karate_club, read
 from ddgk.io.loading import get, load
 from ddgk.io.tu import read_tu
 
@@ -26,7 +26,6 @@ __all__ = [
     "karate_club",
     "list_datasets",
     "load",
-    "load_network",
     "read",
     "read_tu",
 ]

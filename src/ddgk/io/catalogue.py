@@ -35,7 +35,7 @@ class DatasetInfo:
         Where the data was first published.
     policies : Policies, optional
         How the published file of a network becomes an undirected simple graph.
-    edge_weights : str, optional
+    edge_weights : str or None
         The key of the edge weights in that file.
     """
 
@@ -45,7 +45,7 @@ class DatasetInfo:
     fingerprint: str | None = None
     citation: str = ""
     policies: Policies | None = None
-    edge_weights: str | None = None
+    edge_weights: str | None = "weight"
 
     @property
     def path(self) -> Path | None:
@@ -72,7 +72,6 @@ NETWORKS: dict[str, DatasetInfo] = {
         1,
         citation="Zachary, J. Anthropol. Res. 33:452-473, 1977",
         policies=Policies(weights="ignore"),
-        edge_weights="weight",
     ),
     "celegansneural": DatasetInfo(
         "celegansneural",
@@ -87,33 +86,18 @@ NETWORKS: dict[str, DatasetInfo] = {
         "adjectives and nouns that stand side by side in David Copperfield",
         1,
         citation="Newman, Phys. Rev. E 74:036104, 2006",
-        policies=Policies(),
     ),
 }
 
 
 def data_folder() -> Path | None:
-    """Return the user's own folder of data, from the environment variable DDGK_DATA, or None.
-
-    Examples
-    --------
-    >>> from ddgk.io import data_folder
-    >>> data_folder()  # doctest: +SKIP
-    PosixPath('/home/me/graphs')
-    """
+    """Return the user's own folder of data, from the environment variable DDGK_DATA, or None."""
     folder = os.environ.get("DDGK_DATA")
     return Path(folder).expanduser() if folder else None
 
 
 def cache_folder() -> Path:
-    """Return where downloads are kept: DDGK_CACHE, else ddgk in XDG_CACHE_HOME or ~/.cache.
-
-    Examples
-    --------
-    >>> from ddgk.io import cache_folder
-    >>> cache_folder()  # doctest: +SKIP
-    PosixPath('/home/me/.cache/ddgk')
-    """
+    """Return where downloads are kept: DDGK_CACHE, else ddgk in XDG_CACHE_HOME or ~/.cache."""
     chosen = os.environ.get("DDGK_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -140,22 +124,17 @@ def check_name(name: str) -> str:
 
 def find_tu(name: str) -> Path | None:
     """Return the zip archive or unpacked folder of a set that is stored here, or None."""
-    for folder in folders():
-        archive, unpacked = folder / "tu" / f"{name}.zip", folder / "tu" / name
-        if archive.is_file():
-            return archive
-        if unpacked.is_dir():
-            return unpacked
-    return None
+    return _first(f"tu/{name}.zip", f"tu/{name}")
 
 
 def find_network(name: str) -> Path | None:
     """Return the GML file of a network that is stored here, or None."""
-    for folder in folders():
-        path = folder / "networks" / f"{name}.gml"
-        if path.is_file():
-            return path
-    return None
+    return _first(f"networks/{name}.gml")
+
+
+def _first(*places: str) -> Path | None:
+    paths = (folder / place for folder in folders() for place in places)
+    return next((path for path in paths if path.exists()), None)
 
 
 def list_stored() -> list[str]:

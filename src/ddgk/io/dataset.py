@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.errors import DatasetError, shown
 from ddgk.graphs import Graph
+from ddgk.graphs.graph import natural_key
 from ddgk.io.catalogue import DATASETS
+
+MOST_LISTED = 12
 
 
 @dataclass(frozen=True)
@@ -54,10 +57,9 @@ class ReadReport:
 class Summary:
     """Counts over a set.
 
-    `class_sizes` is None without classes. Alphabets are sorted when their labels can be. Attributes
-    are numbers of columns, 0 for none. `weights` is the smallest and the largest edge weight, or
-    None. `matches_published` compares the content with what `DATASETS` says, and is None for sets
-    that are not in it.
+    `class_sizes` is None without classes. Attributes are numbers of columns, 0 for none. `weights`
+    is the smallest and the largest edge weight, or None. `matches_published` compares the content
+    with what `DATASETS` says, and is None for sets that are not in it.
     """
 
     name: str
@@ -81,7 +83,6 @@ class Summary:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return what a table shows: a title and a text per line."""
-        sizes = self.class_sizes or {}
         some = f"{self.directed_graphs} of {self.n_graphs} graphs"
         directed = {0: "no", self.n_graphs: "yes"}.get(self.directed_graphs, some)
         missing = [("missing values", str(self.missing_values))] if self.missing_values else []
@@ -90,7 +91,7 @@ class Summary:
             ("mean nodes", f"{self.mean_nodes:.2f}"),
             ("mean edges", f"{self.mean_edges:.2f}"),
             ("smallest, largest", f"{self.min_nodes}, {self.max_nodes} nodes"),
-            ("classes", _joined([f"{key}: {n}" for key, n in sizes.items()])),
+            ("classes", _joined(f"{key}: {n}" for key, n in (self.class_sizes or {}).items())),
             ("node labels", _counted(self.node_labels)),
             ("edge labels", _counted(self.edge_labels)),
             ("node attributes", _columns(self.node_attributes)),
@@ -105,12 +106,8 @@ class Summary:
         ]
 
 
-class _GraphsAndClasses(NamedTuple):
-    graphs: list[Graph]
-    classes: NDArray[np.int64] | None
-
-
-class Dataset(_GraphsAndClasses):
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
     """Graphs and their classes, which unpacks as the pair of them.
 
     Parameters
@@ -135,21 +132,13 @@ class Dataset(_GraphsAndClasses):
     Dataset('toy', graphs=2, classes=2)
     """
 
-    name: str
-    report: ReadReport
+    graphs: list[Graph]
+    classes: NDArray[np.int64] | None = None
+    name: str = ""
+    report: ReadReport = ReadReport()
 
-    def __new__(
-        cls,
-        graphs: list[Graph],
-        classes: NDArray[np.int64] | None = None,
-        name: str = "",
-        report: ReadReport | None = None,
-    ) -> Dataset:
-        """Make the pair; name and report are attributes, since fields would have to be unpacked."""
-        dataset = super().__new__(cls, graphs, classes)
-        dataset.name = name
-        dataset.report = ReadReport() if report is None else report
-        return dataset
+    def __iter__(self) -> Iterator[Any]:
+        return iter((self.graphs, self.classes))
 
     @property
     def fingerprint(self) -> str:
@@ -187,6 +176,8 @@ class Dataset(_GraphsAndClasses):
         weights = np.concatenate([np.empty(0), *every("edge_weights")])
         isolated_nodes, disconnected_graphs = _count_holes(graphs)
         known = DATASETS.get(self.name)
+        counted = None if classes is None else Counter(classes.tolist())
+        class_sizes = None if counted is None else dict(sorted(counted.items()))
         return Summary(
             name=self.name,
             n_graphs=len(graphs),
@@ -194,11 +185,9 @@ class Dataset(_GraphsAndClasses):
             mean_edges=float(np.mean([graph.n_edges for graph in graphs])),
             min_nodes=min(sizes),
             max_nodes=max(sizes),
-            class_sizes=None
-            if classes is None
-            else dict(sorted(Counter(classes.tolist()).items())),
-            node_labels=_alphabet(set().union(*every("node_labels"))),
-            edge_labels=_alphabet(set().union(*every("edge_labels"))),
+            class_sizes=class_sizes,
+            node_labels=sorted(set().union(*every("node_labels")), key=natural_key),
+            edge_labels=sorted(set().union(*every("edge_labels")), key=natural_key),
             node_attributes=max((values.shape[1] for values in on_nodes), default=0),
             edge_attributes=max((values.shape[1] for values in on_edges), default=0),
             missing_values=sum(int(np.isnan(values).sum()) for values in on_nodes + on_edges),
@@ -236,18 +225,11 @@ def _count_holes(graphs: list[Graph]) -> tuple[int, int]:
     return n_isolated, int((np.bincount(owners) > 1).sum())
 
 
-def _alphabet(labels: set[Hashable]) -> list[Hashable]:
-    """Labels of one kind in their own order, mixed ones by their text."""
-    kinds = {type(label) for label in labels}
-    comparable = len(kinds) == 1 and kinds <= {int, str, float}
-    return sorted(labels, key=None if comparable else repr)  # type: ignore[type-var,arg-type]
-
-
 def _counted(labels: list[Hashable]) -> str:
-    texts = [shown(str(label), 40) for label in labels]
-    return f"{len(labels)}: {_joined(texts)}" if labels else "-"
+    listed = _joined(shown(str(label), 40) for label in labels)
+    return f"{len(labels)}: {listed}" if labels else "-"
 
 
-def _joined(texts: list[str], most: int = 12) -> str:
-    listed = ", ".join(texts[:most]) or "-"
-    return listed + ", ..." if len(texts) > most else listed
+def _joined(texts: Iterable[str]) -> str:
+    listed = list(texts)
+    return ", ".join(listed[:MOST_LISTED] + ["..."] * (len(listed) > MOST_LISTED)) or "-"

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Callable
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
-from ddgk.errors import DatasetError, DatasetNotFoundError, GraphError, InputError, shown
+from ddgk.errors import DatasetError, GraphError, InputError, shown
 from ddgk.graphs import Graph
+from ddgk.graphs.graph import natural_key
 from ddgk.graphs.policies import Policies, chosen_policies
-from ddgk.io.arrays import read_mtx, read_npy, read_npz
+from ddgk.io import arrays, markup, tables
 from ddgk.io.catalogue import (
     BUILT_IN,
     DATASETS,
@@ -27,44 +29,34 @@ from ddgk.io.catalogue import (
 )
 from ddgk.io.dataset import Dataset, ReadReport
 from ddgk.io.loading import load, not_stored
-from ddgk.io.markup import read_gexf, read_gml, read_graph6, read_graphml, read_json, read_pajek
-from ddgk.io.reading import MAX_BYTES, MAX_PARSED_BYTES, ByteBudget, Options
-from ddgk.io.tables import (
-    read_csv,
-    read_edges,
-    read_parquet,
-    read_sdf,
-    read_smiles,
-    read_txt,
-)
+from ddgk.io.reading import MAX_BYTES, MAX_PARSED_BYTES, ByteBudget, Options, placed
 from ddgk.io.tu import is_tu_folder, read_tu
 
 MAX_LISTED = 20
 NO_GRAPHS = ("readme", "license", "licence")  # files of a folder that are never graphs
-UNKNOWN = "not a format that is read"
 
-Reader = Callable[[bytes, str, str, Options], list[Graph]]
+Reader = Callable[[bytes, str, Options], list[Graph]]
 
 READERS: dict[str, Reader] = {
-    ".gml": read_gml,
-    ".graphml": read_graphml,
-    ".gexf": read_gexf,
-    ".json": read_json,
-    ".net": read_pajek,
-    ".g6": read_graph6,
-    ".edges": read_edges,
-    ".edgelist": read_edges,
-    ".ncol": read_edges,
-    ".txt": read_txt,
-    ".csv": read_csv,
-    ".tsv": read_csv,
-    ".parquet": read_parquet,
-    ".mtx": read_mtx,
-    ".npy": read_npy,
-    ".npz": read_npz,
-    ".smi": read_smiles,
-    ".smiles": read_smiles,
-    ".sdf": read_sdf,
+    ".gml": markup.read_gml,
+    ".graphml": markup.read_graphml,
+    ".gexf": markup.read_gexf,
+    ".json": markup.read_json,
+    ".net": markup.read_pajek,
+    ".g6": markup.read_graph6,
+    ".edges": tables.read_edges,
+    ".edgelist": tables.read_edges,
+    ".ncol": tables.read_edges,
+    ".txt": tables.read_txt,
+    ".csv": tables.read_csv,
+    ".tsv": tables.read_csv,
+    ".parquet": tables.read_parquet,
+    ".mtx": arrays.read_mtx,
+    ".npy": arrays.read_npy,
+    ".npz": arrays.read_npz,
+    ".smi": tables.read_smiles,
+    ".smiles": tables.read_smiles,
+    ".sdf": tables.read_sdf,
 }
 
 
@@ -87,7 +79,8 @@ def read(
     Parameters
     ----------
     source : str or path
-        - the name of a set or network, as for `load` and `load_network`;
+        - the name of a set, as for `load`, or of a network: "karate", which comes with networkx,
+          or any that is stored as ``networks/NAME.gml`` where `load` looks;
         - a folder or zip archive in TU format, as for `read_tu`;
         - a file of a format in the table below;
         - a folder of such files, or a pattern such as ``"run-*/*.gml"``; in natural order, so that
@@ -96,7 +89,8 @@ def read(
           one error.
     node_labels, edge_labels, node_attributes, edge_attributes, edge_weights : str or None
         Keys in .gml, .graphml, .gexf and .json files, as for `from_networkx`; those of edges also
-        name columns of tables. In GML `label` is the name of a node, never its label.
+        name columns of tables. In GML `label` is the name of a node, never its label. Of a network
+        by name only the structure is read, and `node_labels` if it names another key.
     edges : str, optional
         The two columns of an edge list, as "FROM,TO", where the header is not a usual one; "1,2"
         where there is none.
@@ -106,7 +100,8 @@ def read(
         The column of SMILES in a table; one that is called smiles is found without. "1" is the
         first one where there is no header; of two columns the other then holds the names.
     policies : Policies, optional
-        How to read what can be read in more than one way.
+        How to read what can be read in more than one way. The networks in `NETWORKS` have defaults
+        of their own, which make the undirected simple graph that the paper uses.
     max_bytes : int, optional
         How much is read at most of files: 1 GiB of a set in TU format, 256 MiB of others.
 
@@ -143,23 +138,14 @@ def read(
     >>> io.read("karate").graphs
     [Graph(n_nodes=34, n_edges=78, name='karate')]
     """
-    options = Options(
-        node_labels,
-        edge_labels,
-        node_attributes,
-        edge_attributes,
-        edge_weights,
-        chosen_policies(policies),
-        edges,
-        arcs,
-        smiles,
-    )
+    keys = (node_labels, edge_labels, node_attributes, edge_attributes, edge_weights)
+    options = Options(*keys, chosen_policies(policies), edges, arcs, smiles)
     tu_bytes = MAX_BYTES if max_bytes is None else max_bytes
     file_bytes = MAX_PARSED_BYTES if max_bytes is None else max_bytes
     text = os.fspath(source)
 
     if isinstance(source, str) and glob.has_magic(text) and not os.path.exists(text):
-        found = [] if "\0" in text else [Path(m) for m in glob.glob(text, recursive=True)]
+        found = [] if "\0" in text else map(Path, glob.glob(text, recursive=True))
         paths = [path for path in found if path.is_file()]
         if not paths:
             raise DatasetError(f"{text}: no file matches")
@@ -170,16 +156,15 @@ def read(
             return load(text, policies=policies)
         # The default key of node labels is for files; a network is structure unless asked.
         labels = None if node_labels == "label" else node_labels
-        return Dataset([load_network(text, node_labels=labels, policies=policies)], None, text)
+        return Dataset([_network(text, labels, policies)], None, text)
     path = Path(source)
-    if os.path.isdir(path):
-        if is_tu_folder(path):
-            return read_tu(path, policies=policies, max_bytes=tu_bytes)
-        return _read_folder(path, options, file_bytes)
-    if not os.path.isfile(path):
+    is_folder = os.path.isdir(path)
+    if not is_folder and not os.path.isfile(path):
         raise DatasetError(f"{shown(text)}: there is no such file or folder")
-    if path.suffix.lower() == ".zip":
+    if is_tu_folder(path) if is_folder else path.suffix.lower() == ".zip":
         return read_tu(path, policies=policies, max_bytes=tu_bytes)
+    if is_folder:
+        return _read_folder(path, options, file_bytes)
     return _read_files([path], path.stem, options, file_bytes)
 
 
@@ -199,20 +184,21 @@ def _is_path(source: str | PathLike[str]) -> bool:
 
 def _read_folder(path: Path, options: Options, max_bytes: int) -> Dataset:
     try:
-        files = sorted((file for file in path.iterdir() if file.is_file()), key=_natural_order)
+        files = sorted((file for file in path.iterdir() if file.is_file()), key=_by_name)
     except OSError as error:
         raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
-    about = {file.name for file in files if file.name[0] == "." or file.stem.lower() in NO_GRAPHS}
-    paths = [file for file in files if file.suffix.lower() in READERS and file.name not in about]
+    paths = []
+    for file in files:
+        if file.name[0] == "." or file.stem.lower() in NO_GRAPHS:
+            options.skipped.append(f"{file.name}: hidden, or about the data")
+        elif file.suffix.lower() not in READERS:
+            options.skipped.append(f"{file.name}: not a format that is read")
+        else:
+            paths.append(file)
     if not paths:
         raise DatasetError(
             f"{path}: neither a set in TU format (DS_A.txt) nor a folder of {_endings()} files"
         )
-    options.skipped.extend(
-        f"{file.name}: {'hidden, or about the data' if file.name in about else UNKNOWN}"
-        for file in files
-        if file.name in about or file.suffix.lower() not in READERS
-    )
     return _read_files(paths, path.resolve().name, options, max_bytes)
 
 
@@ -220,7 +206,7 @@ def _read_files(paths: list[Path], name: str, options: Options, max_bytes: int) 
     """Read all files; those that cannot be read are collected into one error."""
     allowed = ByteBudget(max_bytes)
     graphs, errors = [], []
-    for path in sorted(paths, key=_natural_order):
+    for path in sorted(paths, key=_by_name):
         suffix = path.suffix.lower()
         try:
             if suffix not in READERS:
@@ -242,20 +228,16 @@ def _read_files(paths: list[Path], name: str, options: Options, max_bytes: int) 
 
 def _combined(errors: list[InputError], n_files: int) -> InputError:
     """Return one error for all files; where all have the same fix it is named once."""
-    first = errors[0]
+    first, listed = errors[0], errors[:MAX_LISTED]
     if len(errors) == 1:
         return first
-    n_more = len(errors) - MAX_LISTED
-    head = f"{len(errors)} of {n_files} files cannot be read"
-    if n_more > 0:
-        head += f", here are the first {MAX_LISTED}"
-    fixes = {(error.advice, error.policy, error.choices, error.call) for error in errors}
-    if len(fixes) > 1:
-        combined = DatasetError(f"{head}:")
-        combined.causes = tuple(errors[:MAX_LISTED])
-        return combined
-    listed = [error.problem for error in errors[:MAX_LISTED]]
-    return first.of_file("\n  ".join([f"{head}:", *listed]))
+    more = f", here are the first {MAX_LISTED}" if len(errors) > MAX_LISTED else ""
+    head = f"{len(errors)} of {n_files} files cannot be read{more}:"
+    if len({(error.advice, error.policy, error.choices, error.call) for error in errors}) == 1:
+        return first.of_file("\n  ".join([head, *(error.problem for error in listed)]))
+    combined = DatasetError(head)
+    combined.causes = tuple(listed)
+    return combined
 
 
 def karate_club() -> Graph:
@@ -267,45 +249,18 @@ def karate_club() -> Graph:
     >>> karate_club()
     Graph(n_nodes=34, n_edges=78, name='karate')
     """
-    return load_network(BUILT_IN)
+    return _network(BUILT_IN, None, None)
 
 
-def load_network(
-    name: str, *, node_labels: str | None = None, policies: Policies | None = None
-) -> Graph:
-    """Load a network by name.
-
-    "karate" comes with networkx. Any other name is looked for as ``networks/NAME.gml`` in the
-    folder that the environment variable DDGK_DATA names, then in the cache. Only the structure is
-    read, unless you ask for more.
-
-    Parameters
-    ----------
-    name : str
-    node_labels : str, optional
-        The key of node labels: in "adjnoun" ``"value"`` tells adjectives (0) from nouns (1).
-    policies : Policies, optional
-        How to read directions, repeated edges and weights. The networks in `NETWORKS` have
-        defaults of their own, which make the undirected simple graph that the paper uses:
-        "celegansneural" is a directed multigraph with weights, and "karate" has weights.
-
-    Examples
-    --------
-    >>> from ddgk.io import load_network
-    >>> load_network("karate", node_labels="club").node_labels[:2]
-    ('Mr. Hi', 'Mr. Hi')
-    >>> load_network("celegansneural")  # doctest: +SKIP
-    Graph(n_nodes=297, n_edges=2148, name='celegansneural')
-    """
-    known = NETWORKS.get(check_name(name), DatasetInfo(name, "", edge_weights="weight"))
+def _network(name: str, node_labels: str | None, policies: Policies | None) -> Graph:
+    """Return a network: only the structure, unless node labels are asked for."""
+    known = NETWORKS.get(name, DatasetInfo(name, ""))
     chosen = chosen_policies(known.policies if policies is None else policies)
     options = Options(node_labels, None, None, None, known.edge_weights, chosen)
     if name == BUILT_IN:
         import networkx
 
         return options.convert(networkx.karate_club_graph(), name)
-    if name in DATASETS:
-        raise DatasetNotFoundError(f"{name!r} is a set, not a network; use load({name!r})")
     path = find_network(name)
     if path is None:
         raise not_stored(name, "network", f"networks/{name}.gml")
@@ -314,25 +269,23 @@ def load_network(
 
 
 def convert(data: bytes, suffix: str, where: str, name: str, options: Options) -> list[Graph]:
-    """Read a file's bytes by the table, with the file's name in every message."""
+    """Read a file's bytes by the table, and put the file's name before all that is said of it."""
+    own = replace(options, skipped=[], notes=[])
     try:
-        graphs = READERS[suffix](data, where, name, options)
+        graphs = READERS[suffix](data, name, own)
         for graph in graphs:
             _check_texts(graph)
     except InputError as error:
-        error.problem = shown(error.problem.removeprefix(where), 1000)
-        if not error.problem.startswith((":", ",")):
-            error.problem = f": {error.problem}"
-        error.problem = where + error.problem
+        error.problem = placed(where, shown(error.problem, 1000))
         raise
     except RecursionError as error:
         raise DatasetError(f"{where}: something in it is nested too deeply") from error
-    if options.policies.empty != "skip":
-        return graphs
-    options.skipped.extend(
-        f"{where}: graph {graph.name!r} has no nodes" for graph in graphs if not graph.n_nodes
-    )
-    return [graph for graph in graphs if graph.n_nodes]
+    if options.policies.empty == "skip":
+        own.skipped.extend(f"graph {g.name!r} has no nodes" for g in graphs if not g.n_nodes)
+        graphs = [graph for graph in graphs if graph.n_nodes]
+    options.skipped.extend(placed(where, problem) for problem in own.skipped)
+    options.notes.extend(placed(where, note) for note in own.notes)
+    return graphs
 
 
 def _check_texts(graph: Graph) -> None:
@@ -347,9 +300,8 @@ def _check_texts(graph: Graph) -> None:
             ) from error
 
 
-def _natural_order(path: Path) -> list[tuple[int, int, str]]:
-    parts = re.split(r"([0-9]{1,18})", str(path))
-    return [(1, int(part), "") if i % 2 else (0, 0, part) for i, part in enumerate(parts)]
+def _by_name(path: Path) -> tuple[int, Any, str]:
+    return natural_key(str(path))
 
 
 def _endings() -> str:

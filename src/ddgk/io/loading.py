@@ -111,9 +111,7 @@ def get(name: str, *, sha256: str | None = None, fetch: bool = True) -> Path:
     """
     check_name(name)
     if name in NETWORKS:
-        raise DatasetNotFoundError(
-            f"{name!r} is a single network, not a set; use load_network({name!r})"
-        )
+        raise DatasetNotFoundError(f"{name!r} is a single network, not a set; use read({name!r})")
     if sha256 is not None and not re.fullmatch(r"[0-9a-fA-F]{64}", sha256):
         raise ParameterError(f"sha256 must be 64 hexadecimal digits, not {sha256!r}")
     path = find_tu(name)

@@ -5,9 +5,8 @@ Zip archives are read in memory, within a budget, and never onto the disk.
 
 from __future__ import annotations
 
-import os
+import io
 import re
-import struct
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -35,20 +34,14 @@ MAX_RATIO = 200
 ALWAYS_ALLOWED = 1 << 24
 # A number; possessive, so that hostile text cannot make the match backtrack.
 REAL = re.compile(r"[-+]?+(?:[0-9]++\.?+[0-9]*+|\.[0-9]++)(?:[eE][-+]?+[0-9]{1,3}+)?+|[nN][aA][nN]")
-MAX_DIRECTORY_BYTES = 1 << 20
-END_OF_DIRECTORY, END_SIZE = b"PK\x05\x06", 22
-LOCATOR_64, LOCATOR_64_SIZE = b"PK\x06\x07", 20
+# What a problem begins with where a reader knows its place in the file.
+PLACE = re.compile(r"(?:line|record|graph|node|link) [0-9]+[:,]")
+DIRECTORY_ENTRY, MAX_MEMBERS = b"PK\x01\x02", 10_000
 
 
 @dataclass(frozen=True)
 class Options:
-    """Parameters of `read`, for one file, and a list of what the reader leaves out.
-
-    node_labels, edge_labels, node_attributes, edge_attributes, edge_weights: keys, as in
-    `from_networkx`; in tables the names of columns. edges, arcs: names of the two columns of an
-    undirected or directed edge list, "FROM,TO". smiles: the name of a column of SMILES. skipped,
-    notes: filled by readers, see `ReadReport`.
-    """
+    """Parameters of `read`; skipped and notes are filled by readers, see `ReadReport`."""
 
     node_labels: str | None = "label"
     edge_labels: str | None = "label"
@@ -73,17 +66,26 @@ class Options:
         return from_networkx(graph, **keys, name=name, policies=self.policies)
 
 
-def decode(data: bytes, where: str) -> str:
+def placed(where: str, problem: str) -> str:
+    """Return a problem with its place: "a.csv: it is empty", or "a.csv, line 3: ...".
+
+    >>> placed("a.json", "node 3: the id 'x' is taken")
+    "a.json, node 3: the id 'x' is taken"
+    """
+    return f"{where}{', ' if PLACE.match(problem) else ': '}{problem}"
+
+
+def decode(data: bytes) -> str:
     """Return the text of a file, which must be UTF-8."""
-    if b"\0" in data:
-        # UTF-16 looks like UTF-8 with NUL characters in it: every name would be another one.
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise DatasetError(f"{where}, line {line}: not UTF-8 text (NUL found); save it as UTF-8")
+    wrong = data.find(b"\0")  # UTF-16 looks like UTF-8 with NUL in it: every name would be another
     try:
-        return data.decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise DatasetError(f"{where}, line {line}: not UTF-8 text; save it as UTF-8") from error
+        wrong = error.start
+    if wrong >= 0:
+        line = data.count(b"\n", 0, wrong) + 1
+        raise DatasetError(f"line {line}: not UTF-8 text; save it as UTF-8")
+    return text
 
 
 class ByteBudget:
@@ -119,28 +121,29 @@ class ByteBudget:
             raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def check_n_nodes(n_nodes: int, where: str) -> None:
+def check_n_nodes(n_nodes: int) -> None:
     """Refuse a number of nodes that only a damaged or hostile file states."""
     if not 0 <= n_nodes <= MAX_NODES:
-        raise DatasetError(f"{where}: it states {n_nodes} nodes; at most {MAX_NODES} are read")
+        raise DatasetError(f"it states {n_nodes} nodes; at most {MAX_NODES} are read")
 
 
 def read_archive(
-    stream: IO[bytes], where: str, wanted: Callable[[str], bool], max_bytes: int
+    data: bytes, where: str, wanted: Callable[[str], bool], max_bytes: int
 ) -> dict[str, bytes]:
     """Return the content of the wanted members of a zip file, by member name.
 
     Nothing is extracted, so that no path in the archive can reach the disk.
     """
+    # Before zipfile makes an object of every member of the directory.
+    if data.count(DIRECTORY_ENTRY) > MAX_MEMBERS:
+        raise DatasetError(f"{where}: the archive lists far more members than a data set has")
+    by_ratio = max(ALWAYS_ALLOWED, MAX_RATIO * len(data))
+    allowed = ByteBudget(max_bytes)
+    if max_bytes > by_ratio:
+        allowed = ByteBudget(by_ratio, f"it unpacks to over {MAX_RATIO} times its size")
     try:
-        size = stream.seek(0, os.SEEK_END)
-        _refuse_large_directory(stream, size, where)
-        by_ratio = max(ALWAYS_ALLOWED, MAX_RATIO * size)
-        allowed = ByteBudget(max_bytes)
-        if max_bytes > by_ratio:
-            allowed = ByteBudget(by_ratio, f"it unpacks to over {MAX_RATIO} times its size")
         found = {}
-        with zipfile.ZipFile(stream) as archive:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
             for entry in archive.infolist():
                 if not wanted(entry.filename):
                     continue
@@ -159,19 +162,3 @@ def read_archive(
             f"{where}: not a complete zip archive "
             f"({shown(str(error)) or type(error).__name__}); fetch it again"
         ) from error
-
-
-def _refuse_large_directory(stream: IO[bytes], size: int, where: str) -> None:
-    """Look at the directory's size before zipfile makes an object of each of its entries."""
-    stream.seek(max(0, size - (1 << 16) - END_SIZE - LOCATOR_64_SIZE))
-    tail = stream.read()
-    if tail[-END_SIZE:].startswith(END_OF_DIRECTORY) and tail.endswith(b"\0\0"):
-        at = len(tail) - END_SIZE
-    else:
-        at = tail.rfind(END_OF_DIRECTORY)
-    if at < 0 or at + END_SIZE > len(tail):
-        raise DatasetError(f"{where}: not a zip archive, or its end is missing; fetch it again")
-    (directory_bytes,) = struct.unpack_from("<L", tail, at + 12)
-    has_64 = tail[max(0, at - LOCATOR_64_SIZE) : at].startswith(LOCATOR_64)
-    if has_64 or directory_bytes > MAX_DIRECTORY_BYTES:
-        raise DatasetError(f"{where}: the archive lists far more members than a data set has")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Hashable, Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -21,26 +22,19 @@ from numpy.typing import NDArray
 
 from ddgk.errors import DatasetError, GraphError, shown
 from ddgk.graphs import Graph, Policies
-from ddgk.graphs.edges import (
-    EdgeRows,
-    merged_rows,
-    with_chosen_directions,
-    with_chosen_loops,
-)
+from ddgk.graphs.edges import build_graph
 from ddgk.graphs.policies import chosen_policies
 from ddgk.graphs.validation import frozen
 from ddgk.io.dataset import Dataset, ReadReport
-from ddgk.io.reading import MAX_BYTES, ByteBudget, read_archive
+from ddgk.io.reading import MAX_BYTES, REAL, ByteBudget, read_archive
 
 Integers = NDArray[np.int64]
 
-NEEDED = ("A", "graph_indicator")
-OPTIONAL = ("graph_labels", "node_labels", "edge_labels", "node_attributes", "edge_attributes")
-KINDS = NEEDED + OPTIONAL
-# Possessive throughout: a line matches in one way or not at all, so hostile text cannot make the
-# match backtrack. 18 digits always fit an int64.
+COLUMNS = ("node_labels", "edge_labels", "node_attributes", "edge_attributes")
+KINDS = ("A", "graph_indicator", "graph_labels", *COLUMNS)
+# Possessive, so that hostile text cannot make the match backtrack. 18 digits fit an int64.
 INTEGER = rb"[-+]?+\d{1,18}+"
-REAL = rb"(?:[-+]?+(?:\d++\.?+\d*+|\.\d++)(?:[eE][-+]?+\d{1,3}+)?+|[nN][aA][nN])"
+NUMBER = rb"(?:" + REAL.pattern.encode() + rb")"
 
 
 def read_tu(
@@ -87,9 +81,6 @@ def read_tu(
     [Graph(n_nodes=2, n_edges=1, name='toy-0'), Graph(n_nodes=3, n_edges=1, name='toy-1')]
     """
     stem, texts = _read_texts(Path(path), max_bytes)
-    for needed in NEEDED:
-        if needed not in texts:
-            raise DatasetError(f"{path}: {shown(stem)}_{needed}.txt is missing")
     return parse(texts, name or stem, chosen_policies(policies))
 
 
@@ -114,8 +105,8 @@ def _read_texts(path: Path, max_bytes: int) -> tuple[str, dict[str, Text]]:
         found = {file.name: allowed.read_file(file) for file in files}
     elif os.path.isfile(path):
         prefix = f"{path}: "
-        with path.open("rb") as stream:
-            found = read_archive(stream, str(path), _is_wanted, max_bytes)
+        packed = ByteBudget(MAX_BYTES).read_file(path)
+        found = read_archive(packed, str(path), _is_wanted, max_bytes)
     else:
         raise DatasetError(f"{shown(str(path))}: there is no such folder or zip archive")
     stems = [name.removesuffix("_A.txt") for name in found if name.endswith("_A.txt")]
@@ -128,6 +119,8 @@ def _read_texts(path: Path, max_bytes: int) -> tuple[str, dict[str, Text]]:
         for kind, name in names.items()
         if name in found
     }
+    if "graph_indicator" not in texts:
+        raise DatasetError(f"{path}: {shown(names['graph_indicator'])} is missing")
     return PurePosixPath(stems[0]).name, texts
 
 
@@ -145,45 +138,31 @@ def parse(texts: Mapping[str, Text], name: str, policies: Policies) -> Dataset:
     if "graph_labels" in texts:
         classes = read_integers(*texts["graph_labels"], 1)[:, 0]
     sizes = _graph_sizes(owner, classes, where, policies)
+    union = _read_union(texts, owner, policies)
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    order = np.argsort(owner, kind="stable")  # the nodes, sorted by graph
-    rows, alphabet, directed = _read_edges(texts, owner, order, policies)
-
-    node_labels = _read_column(texts, "node_labels", len(owner), where, policies)
-    on_nodes = None if node_labels is None else _as_labels(node_labels[order])
-    values = _read_column(texts, "node_attributes", len(owner), where, policies)
-    values = None if values is None else frozen(values[order])
-    codes = rows.columns.get("label")
-    on_edges = None if codes is None else [alphabet[code] for code in codes.tolist()]
-    edge_values = rows.columns.get("attribute")
-    edge_values = None if edge_values is None else frozen(edge_values)
-    bounds = np.searchsorted(rows.pairs[:, 0], starts)
-    pairs = frozen(rows.pairs - np.repeat(starts[:-1], np.diff(bounds))[:, None])
-
-    graphs, skipped = [], []
-    for i in range(len(sizes)):
-        (start, end), (first, last) = starts[i : i + 2].tolist(), bounds[i : i + 2].tolist()
-        if start == end and policies.empty == "skip":
-            skipped.append(i)
-            continue
+    bounds = np.searchsorted(union.edges[:, 0], starts)
+    kept = (sizes > 0) | (policies.empty != "skip")
+    if not kept.any():
+        raise DatasetError(f"{where}: no graph of the set has a node")
+    graphs = []
+    for i in np.flatnonzero(kept).tolist():
+        nodes, edges = slice(*starts[i : i + 2].tolist()), slice(*bounds[i : i + 2].tolist())
+        fields = {}
+        for field in COLUMNS:
+            values = getattr(union, field)
+            part = nodes if field.startswith("node") else edges
+            fields[field] = None if values is None else values[part]
         graphs.append(
             Graph.from_checked(
-                end - start,
-                pairs[first:last],
-                directed=directed,
-                node_labels=None if on_nodes is None else tuple(on_nodes[start:end]),
-                edge_labels=None if on_edges is None else tuple(on_edges[first:last]),
-                node_attributes=None if values is None else values[start:end],
-                edge_attributes=None if edge_values is None else edge_values[first:last],
+                int(sizes[i]),
+                frozen(union.edges[edges] - nodes.start),
+                directed=union.directed,
                 name=f"{name}-{i}",
+                **fields,
             )
         )
-    if skipped and classes is not None:
-        classes = np.delete(classes, skipped)
-    if not graphs:
-        raise DatasetError(f"{where}: no graph of the set has a node")
-    report = ReadReport(tuple(f"{name}-{i}: it has no nodes" for i in skipped))
-    return Dataset(graphs, classes, name, report)
+    skipped = tuple(f"{name}-{i}: it has no nodes" for i in np.flatnonzero(~kept))
+    return Dataset(graphs, None if classes is None else classes[kept], name, ReadReport(skipped))
 
 
 def _graph_sizes(
@@ -215,35 +194,29 @@ def _graph_sizes(
     return sizes
 
 
-def _read_edges(
-    texts: Mapping[str, Text], owner: Integers, order: Integers, policies: Policies
-) -> tuple[EdgeRows, list[Hashable], bool]:
-    """Return all edges in ascending order of sorted nodes, their alphabet, and if directed."""
+def _read_union(texts: Mapping[str, Text], owner: Integers, policies: Policies) -> Graph:
+    """Return one graph of all nodes, sorted by the graph that they belong to."""
     where = texts["A"].where
     edges = read_integers(*texts["A"], 2) - 1
     _check_edges(edges, owner, where)
-    columns = {}
-    alphabet: list[Hashable] = []
-    labels = _read_column(texts, "edge_labels", len(edges), where, policies)
-    if labels is not None:
-        known, codes = np.unique(labels, axis=0, return_inverse=True)
-        alphabet, columns["label"] = _as_labels(known), codes.reshape(-1)
-    values = _read_column(texts, "edge_attributes", len(edges), where, policies)
-    if values is not None:
-        columns["attribute"] = values
-    place = np.empty(len(owner), dtype=np.int64)
-    place[order] = np.arange(len(owner))
-    rows = EdgeRows(where, order + 1, place[edges], columns)
+    order = np.argsort(owner, kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    columns: dict[str, Any] = {}
+    for kind in COLUMNS:
+        items, reference = (owner, "graph_indicator") if "node" in kind else (edges, "A")
+        values = _read_column(texts, kind, len(items), texts[reference].where, policies)
+        if values is not None:
+            values = values[order] if "node" in kind else values
+            columns[kind] = _as_labels(values) if "labels" in kind else values
+    merging = replace(policies, parallel_edges="merge", empty="keep")
+    names = (order + 1).tolist()
     try:
-        rows = with_chosen_loops(rows, policies)
-        rows = rows.take(np.argsort(rows.keys(), kind="stable"))
-        keys = rows.keys()
-        if (keys[1:] == keys[:-1]).any():
-            rows = merged_rows(rows, "has lines with different labels")
-        rows, directed = with_chosen_directions(rows, "both", policies)
+        return build_graph(
+            len(owner), place[edges], listing="both", policies=merging, node_names=names, **columns
+        )
     except GraphError as error:
-        raise error.of_file(error.problem) from None
-    return rows, alphabet, directed
+        raise error.of_file(f"{where}: {error.problem.partition(': ')[2]}") from None
 
 
 def _check_edges(edges: Integers, owner: Integers, where: str) -> None:
@@ -259,10 +232,8 @@ def _check_edges(edges: Integers, owner: Integers, where: str) -> None:
     if between.any():
         line = int(np.argmax(between))
         (u, v), (g, h) = (edges[line] + 1).tolist(), (owner[edges[line]] + 1).tolist()
-        raise DatasetError(
-            f"{where}, line {line + 1}: ({u}, {v}) joins node {u} of graph {g} "
-            f"to node {v} of graph {h}"
-        )
+        found = f"({u}, {v}) joins node {u} of graph {g} to node {v} of graph {h}"
+        raise DatasetError(f"{where}, line {line + 1}: {found}")
 
 
 def _read_column(
@@ -297,10 +268,7 @@ def _as_labels(codes: Integers) -> list[Hashable]:
 
 
 def read_integers(data: bytes, where: str, n_columns: int | None = None) -> NDArray[np.int64]:
-    r"""Read comma-separated whole numbers.
-
-    data: the file's bytes; blank lines are allowed at its end only. where: what messages call the
-    file. n_columns: None takes as many as the first line has. Returns (n_lines, n_columns).
+    r"""Read comma-separated whole numbers, (n_lines, n_columns), as many as the first line has.
 
     >>> read_integers(b"2, 1\n1, 2\n", "toy_A.txt", 2).tolist()
     [[2, 1], [1, 2]]
@@ -315,7 +283,7 @@ def read_reals(data: bytes, where: str) -> NDArray[np.float64]:
     >>> read_reals(b" 0.5,-1e3\n", "toy_node_attributes.txt").tolist()
     [[0.5, -1000.0]]
     """
-    text, n_columns = _checked(data, where, None, REAL, "number")
+    text, n_columns = _checked(data, where, None, NUMBER, "number")
     values = np.fromstring(text, dtype=np.float64, sep=" ").reshape(-1, n_columns)
     infinite = np.isinf(values).any(axis=1)
     if infinite.any():

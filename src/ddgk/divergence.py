@@ -78,7 +78,7 @@ class GlobalDivergences:
 
     def encode(self, graph: Graph) -> EncodedGraph:
         """Encode a target, on its quotient where the initialisation allows it."""
-        return self.encoding.encode(graph, quotient=self.config.on_quotient)
+        return self.encoding.encode(graph, quotient=self.config.initialisation == "equivariant")
 
     def encode_sources(self, graphs: Sequence[Graph]) -> list[Encoder]:
         """Train an encoder for every graph."""
@@ -95,8 +95,7 @@ class GlobalDivergences:
         """Train the attention of pairs (target, source), given by position."""
         arrays = [(graphs[t], encoders[s].source) for t, s in pairs]
         seeds = [encoders[s].seed for _, s in pairs]
-        training = self.config.pair_training(self.encoding.attributes.names)
-        return self.engine.train_pairs(arrays, seeds, training, detail=detail)
+        return self.engine.train_pairs(arrays, seeds, self.config, detail=detail)
 
     def losses(
         self, graphs: Sequence[EncodedGraph], encoders: Sequence[Encoder], pairs: Sequence[Pair]
@@ -134,16 +133,12 @@ class GlobalDivergences:
             return 1.0
         return float(graph.unit_weights.sum() * graph.node_weights.sum())
 
-    def self_losses(self, encoders: Sequence[Encoder]) -> Array:
-        """Return D'(S||S) of every encoder, (n_encoders, n_terms, n_checkpoints)."""
+    def baselines(self, encoders: Sequence[Encoder]) -> Array:
+        """Return what is subtracted: D'(S||S) or 0, (n_encoders, n_terms, n_checkpoints)."""
+        if self.config.baseline == "none":
+            return np.zeros((len(encoders), *self.shape))
         graphs = [self.encode(encoder.graph) for encoder in encoders]
         return self.losses(graphs, encoders, [(i, i) for i in range(len(encoders))])
-
-    def baselines(self, encoders: Sequence[Encoder]) -> Array:
-        """Return what is subtracted per source, (n_encoders, n_terms, n_checkpoints)."""
-        if self.config.baseline != "source":
-            return np.zeros((len(encoders), *self.shape))
-        return self.self_losses(encoders)
 
     def divergences(
         self,
@@ -168,20 +163,11 @@ class GlobalDivergences:
         array of shape (n_targets, n_sources, n_terms, n_checkpoints)
         """
         grid = self._all_losses(targets, encoders, positions) - baselines
-        if self.config.baseline != "target" and not self.config.symmetric:
+        if not self.config.symmetric:
             return grid
         own = self.encode_sources(targets)
-        own_losses = self.self_losses(own)
-        if self.config.baseline == "target":
-            grid -= own_losses[:, None]
-        if self.config.symmetric:
-            mirrored = self._all_losses([encoder.graph for encoder in encoders], own)
-            if self.config.baseline == "source":
-                mirrored -= own_losses
-            elif self.config.baseline == "target":
-                mirrored -= self.self_losses(encoders)[:, None]
-            grid += mirrored.swapaxes(0, 1)
-        return grid
+        mirrored = self._all_losses([encoder.graph for encoder in encoders], own)
+        return grid + (mirrored - self.baselines(own)).swapaxes(0, 1)
 
     def _all_losses(
         self,
@@ -228,10 +214,6 @@ class GlobalDivergences:
         assert outcome.attention is not None
         assert outcome.unit_terms is not None
         assert outcome.costs is not None
-        if self.config.baseline == "target":
-            baseline = self.self_losses(self.encode_sources([target]))[0]
-        else:
-            baseline = self.baselines([encoder])[0]
         by_class = self.reported(
             outcome.unit_terms.swapaxes(0, 1), _entropies(graph)[:, None, :], graph
         )
@@ -245,7 +227,7 @@ class GlobalDivergences:
             checkpoints=self.config.checkpoints,
             nodes=_by_node(graph, by_class),
             entries=self._entry_terms(graph, outcome.costs),
-            baseline=baseline,
+            baseline=self.baselines([encoder])[0],
             attention=attention,
             matrix=self.encoding.target,
         )

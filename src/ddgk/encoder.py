@@ -169,21 +169,20 @@ def train_encoders(
     """
     for place, graph in enumerate(graphs):
         refuse_large(graph, LARGE, place)
-    training = config.encoder_training
     orders = [encoding.canonical_order(graph) for graph in graphs]
     ordered = [graph.permuted(order) for graph, order in zip(graphs, orders, strict=True)]
     encoded = [encoding.encode(graph, quotient=False) for graph in ordered]
     seeds = [content_seed(seed, one.digest) for one in encoded]
     initial = [
-        initial_weights((one.n_attending, one.matrix.shape[1]), own, training)
+        initial_weights((one.n_attending, one.matrix.shape[1]), own, config)
         for one, own in zip(encoded, seeds, strict=True)
     ]
     encoders = []
-    for place, weights in enumerate(engine.train_encoders(encoded, initial, training, seeds)):
+    for place, weights in enumerate(engine.train_encoders(encoded, initial, config, seeds)):
         if not all(np.isfinite(array).all() for array in weights.arrays()):
             raise NonFiniteLossError(
                 f"the encoder of {describe(graphs[place].name, place)} diverged; lower "
-                f"encoder_learning_rate (it is {training.learning_rate:g})"
+                f"encoder_learning_rate (it is {config.encoder_learning_rate:g})"
             )
         rows, members = encoding.source_rows(ordered[place])
         values, known = tuple(r.values for r in rows), tuple(r.known for r in rows)

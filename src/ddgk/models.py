@@ -208,7 +208,6 @@ class GlobalModel(Model):
     def _scorer(self, n_threads: int = 1) -> GlobalDivergences:
         engine = make_engine(
             self.execution.engine,
-            precision=self.config.precision,
             device=self.execution.device,
             threads=n_threads,
             reason=self._torch_reason,
@@ -296,7 +295,6 @@ class LocalModel(Model):
         """
         engine = make_engine(
             execution.engine,
-            precision=config.precision,
             device=execution.device,
             threads=execution.n_threads,
             reason=config.torch_reason,
@@ -401,10 +399,8 @@ class LocalModel(Model):
             return train_local(targets, sources, training, directions, n_threads=n_threads)
         from ddgk.engine.local_torch import train_local_torch
 
-        device, precision = self.execution.device, self.config.precision
-        return train_local_torch(
-            targets, sources, training, directions, precision=precision, device=device
-        )
+        device = self.execution.device
+        return train_local_torch(targets, sources, training, directions, device=device)
 
     @property
     def _kinds(self) -> list[int]:

@@ -367,12 +367,13 @@ class Encoding:
         given = _chosen(attribute.nodes(graph), nodes)
         two_hops = self.edge_label_neighbourhood == "two_hop" and target.members is None
         if attribute.name == "edge_labels" and two_hops:
-            return AttributeArrays(own.values, two_hop(sums, given).values, own.values)
-        around = pooled(sums, given)
-        if own.known is None or around.known is None or given.known is None:
-            return AttributeArrays(own.values, around.values, given.values)
-        known = (own.known, around.known, given.known)
-        return AttributeArrays(own.values, around.values, given.values, known)
+            around, given = two_hop(sums, given), own
+        else:
+            around = pooled(sums, given)
+        known = None
+        if own.known is not None and around.known is not None and given.known is not None:
+            known = (own.known, around.known, given.known)
+        return AttributeArrays(own.values, around.values, given.values, known, attribute.name)
 
 
 def refuse_large(graph: Graph, why: str, position: int | None = None) -> None:

@@ -25,7 +25,6 @@ def engine_name(name: str, device: str, reason: str = "") -> str:
 def make_engine(
     name: str = "auto",
     *,
-    precision: str = "float32",
     device: str = "cpu",
     threads: int = 1,
     reason: str = "",
@@ -35,7 +34,6 @@ def make_engine(
     Parameters
     ----------
     name : {"auto", "fused", "torch"}
-    precision : {"float32", "float64"}
     device : str
         "cpu", or a device of torch such as "cuda".
     threads : int
@@ -45,8 +43,8 @@ def make_engine(
 
     Examples
     --------
-    >>> make_engine("auto", precision="float64")
-    FusedEngine(precision='float64', threads=1)
+    >>> make_engine(threads=2)
+    FusedEngine(threads=2)
     """
     if name not in ENGINES:
         raise ParameterError(f"engine must be one of {', '.join(map(repr, ENGINES))}, not {name!r}")
@@ -64,7 +62,7 @@ def make_engine(
             raise MissingExtraError(
                 f"{why}; torch is not installed: pip install 'ddgk[torch]'"
             ) from error
-        return TorchEngine(precision, device, threads)
+        return TorchEngine(device=device, threads=threads)
     from ddgk.engine.fused import FusedEngine
 
-    return FusedEngine(precision, threads)
+    return FusedEngine(threads)

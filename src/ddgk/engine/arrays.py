@@ -1,4 +1,4 @@
-"""What an engine takes and returns: arrays and settings, no graphs.
+"""What an engine takes and returns: arrays and a `Config`, no graphs.
 
 Axes are always in the order (target, source) and (units, nodes). On a quotient, a row or column
 represents `unit_weights` or `node_weights` many units or nodes that train identically.
@@ -10,19 +10,17 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ddgk.config import Config
+
 EPSILON = 1e-8  # Adam's
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Scores = Literal["linear", "tanh"]
-Reverse = Literal["free", "tied"]
-Initialisation = Literal["equivariant", "glorot"]
-Reduction = Literal["mean", "sum"]
 
 
 @dataclass(frozen=True)
@@ -32,13 +30,14 @@ class AttributeArrays:
     units: Q_u, (n_units, k); neighbours: Q_s, (n_units, k); nodes: C, (n_nodes, k). Rows are label
     distributions (or counts), or standardised real values. For real values `known` holds three
     arrays of the same shapes, 1 where a value is known and 0 where it is missing; a missing value
-    is stored as 0. For labels `known` is None.
+    is stored as 0. For labels `known` is None. name: for the coefficient in the training loss.
     """
 
     units: Array
     neighbours: Array
     nodes: Array
     known: tuple[Array, Array, Array] | None = None
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,59 +131,6 @@ class Source:
 
 
 @dataclass(frozen=True)
-class EncoderTraining:
-    """How an encoder is built and trained: d, h, L, epochs, learning rate.
-
-    edge_dropout: share of nonzero entries hidden in each epoch. weight_decay: AdamW's.
-    patience: epochs without improvement of the held-out loss before training ends; 0: no held-out
-    entries. The last three are options of the torch engine.
-    """
-
-    dimension: int
-    width: int
-    depth: int
-    epochs: int
-    learning_rate: float
-    scores: Scores
-    edge_dropout: float = 0.0
-    weight_decay: float = 0.0
-    patience: int = 0
-
-    @property
-    def is_regularised(self) -> bool:
-        """Return whether an option is set that only the torch engine has."""
-        return self.edge_dropout > 0 or self.weight_decay > 0 or self.patience > 0
-
-
-@dataclass(frozen=True)
-class PairTraining:
-    """How the attention of a pair is trained and when its loss terms are recorded.
-
-    checkpoints: steps after which terms are recorded; the last ends the training. window: number of
-    latest losses averaged at a checkpoint. coefficients: c_f, one per attribute. smoothing: e, or 0
-    to clamp inferred distributions at 1e-12. layers: sizes of the hidden layers of attention and
-    reverse attention; empty: full matrices.
-    """
-
-    scores: Scores
-    reverse: Reverse
-    initialisation: Initialisation
-    learning_rate: float
-    checkpoints: tuple[int, ...]
-    window: int = 1
-    coefficients: tuple[float, ...] = ()
-    smoothing: float = 0.01
-    reduction: Reduction = "mean"
-    layers: tuple[int, ...] = ()
-
-    @property
-    def recorded(self) -> tuple[int, ...]:
-        """Return every step whose losses a checkpoint averages."""
-        wanted = {s - back for s in self.checkpoints for back in range(self.window)}
-        return tuple(sorted(step for step in wanted if step >= 0))
-
-
-@dataclass(frozen=True)
 class Outcome:
     """What one pair learned; the last three only where detail was requested.
 
@@ -209,17 +155,17 @@ class Engine(Protocol):
         self,
         graphs: Sequence[EncodedGraph],
         initial: Sequence[EncoderWeights],
-        training: EncoderTraining,
-        seeds: Sequence[int] = (),
+        config: Config,
+        seeds: Sequence[int],
     ) -> list[EncoderWeights]:
-        """Train one encoder per graph; hidden and held-out entries are drawn from the seeds."""
+        """Train one encoder per graph; hidden entries are drawn from the seeds."""
         ...
 
     def train_pairs(
         self,
         pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
-        training: PairTraining,
+        config: Config,
         *,
         detail: bool = False,
     ) -> list[Outcome]:

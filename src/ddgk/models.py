@@ -29,7 +29,6 @@ from ddgk.engine.local import (
     STRUCTURE_TERMS,
     LocalOutcome,
     LocalSource,
-    LocalTraining,
     explain_local,
     train_local,
 )
@@ -338,16 +337,6 @@ class LocalModel(Model):
         return np.dtype(np.float32)
 
     @property
-    def training(self) -> LocalTraining:
-        """Settings that the engine takes."""
-        return LocalTraining(
-            n_steps=self.config.checkpoints[-1],
-            rate=self.config.learning_rate,
-            coefficients=tuple(map(self.config.coefficient, self.encoding.attributes.names)),
-            smoothing=self.config.smoothing,
-        )
-
-    @property
     def kernel_weights(self) -> tuple[float, float, float, float]:
         """Weights of `ddgk.features.PARTS` in the exponent of the kernel."""
         config = self.config
@@ -367,7 +356,7 @@ class LocalModel(Model):
     @cached_property
     def directions(self) -> list[NDArray[np.float32]]:
         """Directions R of node views by source, (n_steps + 1, n_terms, n_directions) each."""
-        shape = (self.training.n_steps + 1, len(STRUCTURE_TERMS), N_DIRECTIONS)
+        shape = (self.config.checkpoints[-1] + 1, len(STRUCTURE_TERMS), N_DIRECTIONS)
         found = []
         for encoder in self.encoders:
             # Normal numbers from two hashes of (seed of the source, row, column).
@@ -385,7 +374,7 @@ class LocalModel(Model):
 
         views: also compute node views; real attributes are then left out of the training.
         """
-        sources, training = self.local_sources, self.training
+        sources = self.local_sources
         directions: Sequence[NDArray[np.float32]] = self.directions if views else ()
         if views:
             kept = [a for a, kind in enumerate(self._kinds) if kind == LABELS]
@@ -394,13 +383,12 @@ class LocalModel(Model):
                 replace(source, attributes=tuple(source.attributes[a] for a in kept))
                 for source in sources
             ]
-            training = replace(training, coefficients=tuple(training.coefficients[a] for a in kept))
         if self.engine_name == "fused":
-            return train_local(targets, sources, training, directions, n_threads=n_threads)
+            return train_local(targets, sources, self.config, directions, n_threads=n_threads)
         from ddgk.engine.local_torch import train_local_torch
 
         device = self.execution.device
-        return train_local_torch(targets, sources, training, directions, device=device)
+        return train_local_torch(targets, sources, self.config, directions, device=device)
 
     @property
     def _kinds(self) -> list[int]:
@@ -415,12 +403,12 @@ class LocalModel(Model):
         """Return what the kernel takes of graphs."""
         targets = local_targets(graphs, self.encoding)
         outcome = self._train(targets, n_threads, views=True)
-        return describe_targets(targets, outcome, self._node_labels, self.training.n_steps)
+        return describe_targets(targets, outcome, self._node_labels, self.config.checkpoints[-1])
 
     def neighbourhoods(self, graphs: Sequence[Graph]) -> list[NDArray[np.int64]]:
         """Return ids of the t-hop neighbourhoods of all nodes of all graphs, for every t."""
         targets = local_targets(graphs, self.encoding)
-        found = node_neighbourhoods(targets, self._node_labels, self.training.n_steps)
+        found = node_neighbourhoods(targets, self._node_labels, self.config.checkpoints[-1])
         return [ids for ids, _ in found]
 
     def divergences(self, graphs: Sequence[Graph], positions: Sequence[int] | None = None) -> Array:
@@ -443,7 +431,7 @@ class LocalModel(Model):
             )
         encoder = self.encoders[source]
         targets = local_targets([graph], self.encoding)
-        found = explain_local(targets, self.local_sources[source], self.training)
+        found = explain_local(targets, self.local_sources[source], self.config)
         terms = found.terms[:, list(self.config.checkpoints)]
         entries = np.zeros((2, graph.n_nodes, graph.n_nodes))
         tails = np.repeat(np.arange(graph.n_nodes), np.diff(targets.out.starts))
@@ -496,7 +484,7 @@ class LocalModel(Model):
         features = CompactMap.from_parts(arrays, metadata["features"])
         found = cls(**parts, features=features)
         width = sum(attribute.width for attribute in found.encoding.attributes.attributes)
-        features.check(found.training.n_steps, width if REALS in found._kinds else 0)
+        features.check(found.config.checkpoints[-1], width if REALS in found._kinds else 0)
         return found
 
 
@@ -551,7 +539,7 @@ def local_targets(graphs: Sequence[Graph], encoding: Encoding) -> LocalTargets:
         kind = _kind(attribute)
         own = np.concatenate([_observed(attribute.units(graph)) for graph in graphs])
         given = np.concatenate([_observed(attribute.nodes(graph)) for graph in graphs])
-        columns.append(AttributeColumns(kind, own, given))
+        columns.append(AttributeColumns(kind, own, given, attribute.name))
     return LocalTargets(starts, out, into, tuple(columns))
 
 

@@ -9,7 +9,7 @@ import pytest
 from ddgk.config import Config
 from ddgk.encoder import train_encoders
 from ddgk.engine import make_engine
-from ddgk.engine.local import LocalSource, LocalTraining, explain_local, train_local
+from ddgk.engine.local import LocalSource, explain_local, train_local
 from ddgk.engine.neighbourhoods import LABELS, REALS, Adjacency, AttributeColumns, LocalTargets
 from ddgk.graphs import Graph
 from ddgk.models import LocalModel, local_targets
@@ -43,7 +43,7 @@ def one_edge(weights=None, directed=False, attributes=()):
     return LocalTargets(starts, side, side, attributes)
 
 
-ONCE = LocalTraining(n_steps=1)
+ONCE = Config(checkpoints=1)
 
 
 def test_terms_of_an_edge_are_those_of_hand():
@@ -74,7 +74,7 @@ def test_real_attributes_are_squared_errors():
     own = np.array([[1.0], [4.0]])
     attribute = AttributeColumns(REALS, own, own)
     source = flat_source([0.0, 0.0], [np.array([[1.0], [3.0]])])
-    training = LocalTraining(n_steps=1, coefficients=(1.0,))
+    training = Config(checkpoints=1)
     found = train_local(one_edge(attributes=(attribute,)), [source], training).terms[0, 0, 3:, 0]
     np.testing.assert_allclose(found, [1 + 4, 4 + 1], 1e-6)
 
@@ -83,7 +83,7 @@ def test_missing_values_do_not_count():
     own = np.array([[1.0, np.nan], [np.nan, np.nan]])
     attribute = AttributeColumns(REALS, own, own)
     source = flat_source([0.0, 0.0], [np.array([[1.0, 5.0], [3.0, 5.0]])])
-    training = LocalTraining(n_steps=1, coefficients=(1.0,))
+    training = Config(checkpoints=1)
     found = train_local(one_edge(attributes=(attribute,)), [source], training).terms[0, 0, 3:, 0]
     np.testing.assert_allclose(found, [1, 1], 1e-6)
 
@@ -92,7 +92,7 @@ def test_labels_are_smoothed_cross_entropies():
     own = np.array([[1.0, 0.0], [1.0, 0.0]])
     attribute = AttributeColumns(LABELS, own, own)
     source = flat_source([0.0, 0.0], [np.eye(2)])
-    training = LocalTraining(n_steps=1, coefficients=(1.0,), smoothing=0.01)
+    training = Config(checkpoints=1)
     found = train_local(one_edge(attributes=(attribute,)), [source], training).terms[0, 0, 3:, 0]
     np.testing.assert_allclose(found, [2 * np.log(2)] * 2, 1e-6)
 
@@ -163,7 +163,7 @@ def test_engines_agree(kind):
     targets = local_targets(SETS[kind], model.encoding)
     n_terms = 3 + 2 * len(targets.attributes)
     drawn = np.random.default_rng(0).normal(size=(len(model.encoders), 5, n_terms, 4))
-    given = (targets, model.local_sources, model.training, drawn.astype(np.float32))
+    given = (targets, model.local_sources, model.config, drawn.astype(np.float32))
     ours = train_local(*given)
     theirs = torch_engine.train_local_torch(*given, precision="float64")
     np.testing.assert_allclose(ours.terms, theirs.terms, rtol=2e-3, atol=2e-3)
@@ -176,9 +176,7 @@ def test_a_loss_depends_on_the_neighbourhood_alone():
     path, ring = graph_of(nx.path_graph(11)), graph_of(nx.cycle_graph(20))
     model = fitted([path, ring, graph_of(nx.star_graph(5))])
     details = [
-        explain_local(
-            local_targets([graph], model.encoding), model.local_sources[0], model.training
-        )
+        explain_local(local_targets([graph], model.encoding), model.local_sources[0], model.config)
         for graph in (path, ring)
     ]
     middle, on_ring = details[0].terms[..., 5], details[1].terms[..., 0]
@@ -197,8 +195,8 @@ def test_explanations_add_up(kind):
     model = fitted(SETS[kind])
     for graph in SETS[kind][:4]:
         targets = local_targets([graph], model.encoding)
-        whole = train_local(targets, model.local_sources[:1], model.training).terms[0, 0]
-        detail = explain_local(targets, model.local_sources[0], model.training)
+        whole = train_local(targets, model.local_sources[:1], model.config).terms[0, 0]
+        detail = explain_local(targets, model.local_sources[0], model.config)
         np.testing.assert_allclose(detail.terms.sum(-1), whole, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(detail.edge_terms.sum(), whole[0, -1], rtol=1e-3, atol=1e-4)
         np.testing.assert_allclose(detail.attention.sum(1), 1, rtol=1e-5)

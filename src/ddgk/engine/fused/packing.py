@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -59,11 +58,8 @@ def flat(array: Any, kind: Any = np.float32) -> Numbers:
 def in_rows(matrix: Any) -> Numbers:
     """Put eight rows of a matrix into the lanes: (n, columns) -> (n / LANES, columns) lanes."""
     values = np.asarray(matrix)
-    values = values[:, None] if values.ndim == 1 else values
-    n_rows = -(-len(values) // LANES)
-    padded = np.zeros((n_rows * LANES, values.shape[1]))
-    padded[: len(values)] = values
-    return flat(padded.reshape(n_rows, LANES, -1).swapaxes(1, 2))
+    by_lane = [values[lane::LANES] for lane in range(LANES)]
+    return in_lanes(by_lane, by_lane[0].shape)
 
 
 def in_lanes(matrices: Sequence[Any], shape: tuple[int, ...]) -> Numbers:
@@ -78,14 +74,8 @@ def in_lanes(matrices: Sequence[Any], shape: tuple[int, ...]) -> Numbers:
 
 def compress(matrix: Any) -> Compressed:
     """Return the nonzero entries of a matrix row by row; of a sparse one the stored entries."""
-    if sparse.issparse(matrix):
-        rows = sparse.csr_array(matrix)
-        starts, places, values = rows.indptr, rows.indices, rows.data
-    else:
-        at, places = np.nonzero(matrix)
-        values = matrix[at, places]
-        starts = np.searchsorted(at, np.arange(len(matrix) + 1))
-    return Compressed(starts.astype(np.int64), places.astype(np.int64), flat(values))
+    rows = sparse.csr_array(matrix)
+    return Compressed(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), flat(rows.data))
 
 
 def starts_of(widths: Any) -> Integers:
@@ -159,8 +149,7 @@ def scales_of(graph: EncodedGraph, config: Config) -> tuple[float, float]:
     return count * float(graph.node_weights.sum()), count
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Pairs of one source that are trained together, by position; or a single pair."""
 
     positions: tuple[int, ...]

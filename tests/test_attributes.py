@@ -86,6 +86,7 @@ class Valued:
     """A graph with real values of edges, as far as attributes read it."""
 
     n_nodes, n_edges, name, edges = 3, 2, None, np.array([[0, 1], [1, 2]])
+    directed = False
 
     def __init__(self, edge_attributes, node_attributes=None):
         self.edge_attributes = np.asarray(edge_attributes, dtype=float)

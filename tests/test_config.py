@@ -45,7 +45,7 @@ def test_the_default_is_local_attention():
         ({"reverse": "free"}, "reverse='free' needs attention=\"global\""),
         ({"attention_layers": (4,)}, "attention_layers.*needs attention"),
         ({"dimension": 0}, "dimension must be a whole number from 1 to 4,096, not 0"),
-        ({"depth": 1.5}, "depth must be a whole number"),
+        ({"depth": 0}, "depth must be a whole number from 1 to 64, not 0"),
         ({"width": True}, "width must be a whole number"),
         ({"encoder_epochs": -1}, "encoder_epochs must be a whole number"),
         ({"learning_rate": 0}, "learning_rate must be a positive number, not 0"),

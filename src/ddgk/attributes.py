@@ -388,7 +388,7 @@ def both_ways(graph: Graph, codes: Integers) -> Arcs:
     """
     tails, heads = graph.edges.T
     proper = tails != heads
-    shift = 1 + int(codes.max(initial=-1)) if getattr(graph, "directed", False) else 0
+    shift = 1 + int(codes.max(initial=-1)) if graph.directed else 0
     return Arcs(
         np.concatenate([tails, heads[proper]]),
         np.concatenate([heads, tails[proper]]),

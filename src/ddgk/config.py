@@ -33,7 +33,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 # Smallest and largest whole number.
 WHOLE = {
     "dimension": (1, 4096),
-    "depth": (0, 64),
+    "depth": (1, 64),
     "encoder_epochs": (0, MAX_STEPS),
     "n_anchors": (1, 1_000_000),
 }

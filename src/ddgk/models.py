@@ -347,11 +347,8 @@ class LocalModel(Model):
     @cached_property
     def local_sources(self) -> list[LocalSource]:
         """Encoders and attributes as arrays."""
-        found = []
-        for encoder in self.encoders:
-            weights, attributes = encoder.source.weights, encoder.source.attributes
-            found.append(LocalSource(weights.table, weights.hidden, weights.output, attributes))
-        return found
+        sources = [encoder.source for encoder in self.encoders]
+        return [LocalSource(source.weights, source.attributes) for source in sources]
 
     @cached_property
     def directions(self) -> list[NDArray[np.float32]]:

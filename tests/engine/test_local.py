@@ -9,6 +9,7 @@ import pytest
 from ddgk.config import Config
 from ddgk.encoder import train_encoders
 from ddgk.engine import make_engine
+from ddgk.engine.arrays import EncoderWeights
 from ddgk.engine.local import LocalSource, explain_local, train_local
 from ddgk.engine.neighbourhoods import LABELS, REALS, Adjacency, AttributeColumns, LocalTargets
 from ddgk.graphs import Graph
@@ -24,12 +25,9 @@ def softplus(x):
 def flat_source(bias, attributes=()):
     """An encoder whose scores are its biases, whatever the attention."""
     n = len(bias)
-    return LocalSource(
-        np.zeros((n, 2)),
-        ((np.zeros((2, 8)), np.zeros(8)),),
-        (np.zeros((8, n)), np.asarray(bias, float)),
-        tuple(attributes),
-    )
+    hidden = ((np.zeros((2, 8)), np.zeros(8)),)
+    weights = EncoderWeights(np.zeros((n, 2)), hidden, (np.zeros((8, n)), np.asarray(bias, float)))
+    return LocalSource(weights, tuple(attributes))
 
 
 def one_edge(weights=None, directed=False, attributes=()):

@@ -34,12 +34,11 @@ from numpy.typing import NDArray
 
 from ddgk.compiling import INNER, kept
 from ddgk.config import Config
+from ddgk.engine.arrays import EncoderWeights
 from ddgk.engine.neighbourhoods import (
     LABELS,
     REALS,
-    Level,
     LocalTargets,
-    Neighbours,
     colour,
     merge_neighbours,
     pool,
@@ -62,38 +61,31 @@ _inlined: Any = numba.njit(**INNER, **_KEPT, forceinline=True)
 class LocalSource:
     """A frozen encoder with what its nodes carry.
 
-    table: E, (n_s, d). hidden: ((W_1, b_1), ...). output: (W_o, b_o). attributes: Q or y per
-    attribute, (n_s, k); a missing value is 0, the mean.
+    attributes: Q or y per attribute, (n_s, k); a missing value is 0, the mean.
     """
 
-    table: Doubles
-    hidden: tuple[tuple[Doubles, Doubles], ...]
-    output: tuple[Doubles, Doubles]
+    weights: EncoderWeights
     attributes: tuple[Doubles, ...]
 
     @cached_property
     def packed(self) -> tuple[Any, ...]:
         """Return the encoder as float32: table, W and b of all layers stacked, W_o, b_o."""
-        width = self.hidden[0][0].shape[1]
-        rows = max(self.table.shape[1], width)
-        weights = np.zeros((len(self.hidden), rows, width), np.float32)
-        biases = np.zeros((len(self.hidden), width), np.float32)
-        for layer, (matrix, bias) in enumerate(self.hidden):
+        given, hidden = self.weights, self.weights.hidden
+        width = hidden[0][0].shape[1]
+        weights = np.zeros((len(hidden), max(given.table.shape[1], width), width), np.float32)
+        for layer, (matrix, _) in enumerate(hidden):
             weights[layer, : len(matrix)] = matrix
-            biases[layer] = np.reshape(bias, -1)
-        output, bias = self.output
-        return (
-            np.ascontiguousarray(self.table, dtype=np.float32),
-            weights,
-            biases,
-            np.ascontiguousarray(output, dtype=np.float32),
-            np.ascontiguousarray(np.reshape(bias, -1), dtype=np.float32),
+        shifts = np.stack([shift for _, shift in hidden])
+        table, biases, output, bias = (
+            np.ascontiguousarray(array, dtype=np.float32)
+            for array in (given.table, shifts, *given.output)
         )
+        return table, weights, biases, output, bias
 
     @cached_property
     def carried(self) -> tuple[Any, ...]:
         """List what source nodes carry: starts, (n_attributes, n_s + 1), columns and values."""
-        starts = np.zeros((len(self.attributes), len(self.table) + 1), np.int64)
+        starts = np.zeros((len(self.attributes), len(self.weights.table) + 1), np.int64)
         columns, values = [np.zeros(0, np.int64)], [np.zeros(0)]
         size = 0
         for a, rows in enumerate(self.attributes):
@@ -465,7 +457,6 @@ def _project(losses: Any, directions: Any, views: Any) -> None:
                 views[r, c] += value * directions[k, c]
 
 
-@dataclass(frozen=True)
 class _Prepared:
     """What all sources share: neighbourhoods, their merged neighbours and attributes per step.
 
@@ -473,50 +464,32 @@ class _Prepared:
     ascending, so that a sum over the nodes of a graph does not depend on their order.
     """
 
-    targets: LocalTargets
-    levels: tuple[Level, ...]
-    graph: Integers
-    rows: tuple[Integers, ...]
-    out: tuple[Neighbours, ...]
-    into: tuple[Neighbours, ...]
-    own: Singles
-    around: Singles
-    offsets: Integers
-    kinds: Integers
-
-    @classmethod
-    def of(cls, targets: LocalTargets, n_steps: int) -> _Prepared:
-        levels = colour(targets, n_steps + 1)
-        out, into, rows = [], [], []
-        graph = np.repeat(np.arange(len(targets.starts) - 1), np.diff(targets.starts))
-        for level, following in pairwise(levels):
-            out.append(merge_neighbours(following.nodes, targets.out, level.ids))
-            same = targets.into is targets.out
-            into.append(
-                out[-1] if same else merge_neighbours(following.nodes, targets.into, level.ids)
-            )
-            rows.append(following.ids[np.lexsort((following.ids, graph))])
-        widths = [attribute.own.shape[1] for attribute in targets.attributes]
-        offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-        kinds = np.array([attribute.kind for attribute in targets.attributes], dtype=np.int64)
-        own = [attribute.own for attribute in targets.attributes]
-        around = []
-        first, hop = levels[0], levels[1]
-        for attribute in targets.attributes:
-            pooled = pool(out[0], attribute.given[first.nodes], attribute.kind)
-            around.append(pooled[hop.ids])
+    def __init__(self, targets: LocalTargets, n_steps: int) -> None:
+        self.targets, self.levels = targets, colour(targets, n_steps + 1)
+        self.graph = np.repeat(np.arange(len(targets.starts) - 1), np.diff(targets.starts))
+        self.rows, self.out = [], []
+        for level, following in pairwise(self.levels):
+            self.rows.append(following.ids[np.lexsort((following.ids, self.graph))])
+            self.out.append(merge_neighbours(following.nodes, targets.out, level.ids))
+        self.into = self.out
+        if targets.into is not targets.out:
+            self.into = [
+                merge_neighbours(following.nodes, targets.into, level.ids)
+                for level, following in pairwise(self.levels)
+            ]
+        attributes = targets.attributes
+        widths = [attribute.own.shape[1] for attribute in attributes]
+        self.offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        self.kinds = np.array([attribute.kind for attribute in attributes], dtype=np.int64)
+        first, hop = self.levels[:2]
+        around = [
+            pool(self.out[0], attribute.given[first.nodes], attribute.kind)[hop.ids]
+            for attribute in attributes
+        ]
         empty = np.zeros((targets.n_nodes, 0))
-        return cls(
-            targets,
-            levels,
-            graph,
-            tuple(rows),
-            tuple(out),
-            tuple(into),
-            np.hstack([empty, *own]).astype(np.float32),
-            np.hstack([empty, *around]).astype(np.float32),
-            offsets,
-            kinds,
+        own = [attribute.own for attribute in attributes]
+        self.own, self.around = (
+            np.hstack([empty, *parts]).astype(np.float32) for parts in (own, around)
         )
 
 
@@ -534,7 +507,7 @@ def train_local(
     `ddgk.features`; without them there are no node views. n_threads: sources trained at the same
     time; the result does not depend on it.
     """
-    prepared = _Prepared.of(targets, config.checkpoints[-1])
+    prepared = _Prepared(targets, config.checkpoints[-1])
     levels = prepared.levels
     size = directions[0].shape[-1] if len(directions) else 0
     parts = [np.zeros((len(level.nodes), size), np.float32) for level in levels[1:]]
@@ -573,7 +546,7 @@ def _in_threads(work: Any, items: Sequence[int]) -> Any:
 def _train_source(prepared: _Prepared, source: LocalSource, config: Config) -> Any:
     """Yield, for every checkpoint, the next A (None after the last) and the loss terms."""
     encoder = source.packed
-    n_source = len(source.table)
+    n_source = len(source.weights.table)
     depth, width = encoder[2].shape
     names = [attribute.name for attribute in prepared.targets.attributes]
     coefficients = np.array([config.coefficient(name) for name in names], dtype=np.float32)
@@ -619,15 +592,15 @@ def _train_source(prepared: _Prepared, source: LocalSource, config: Config) -> A
 
 def _scratch(prepared: _Prepared, source: LocalSource) -> Singles:
     """Return memory for one node in the kernels."""
-    sizes = (*source.table.shape, source.packed[2].shape[1], int(prepared.offsets[-1]))
+    sizes = (*source.weights.table.shape, source.packed[2].shape[1], int(prepared.offsets[-1]))
     return np.empty((5, max(sizes)), np.float32)
 
 
 def explain_local(targets: LocalTargets, source: LocalSource, config: Config) -> LocalDetail:
     """Train one graph against one source and keep what every node and edge adds to the loss."""
-    prepared = _Prepared.of(targets, config.checkpoints[-1])
+    prepared = _Prepared(targets, config.checkpoints[-1])
     terms = []
-    A = np.zeros((1, len(source.table)), np.float32)
+    A = np.zeros((1, len(source.weights.table)), np.float32)
     rows = np.zeros(targets.n_nodes, np.int64)
     for step, (moved, losses) in enumerate(_train_source(prepared, source, config)):
         terms.append(losses[prepared.levels[step + 1].ids].T)

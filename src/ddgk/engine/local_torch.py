@@ -48,7 +48,7 @@ def train_local_torch(
     for place, source in enumerate(sources):
         encode = _encoder(source, tensor)
         carried = [tensor(values) for values in source.attributes]
-        n_source = len(source.table)
+        n_source = len(source.weights.table)
         uniform = torch.full((1, n_source), 1.0 / n_source, dtype=kind, device=device)
         background = encode(uniform).detach()[0]
         A = torch.zeros((n_nodes, n_source), dtype=kind, device=device)
@@ -98,13 +98,11 @@ def _arcs(targets: LocalTargets, kind: Any, device: str) -> tuple[Tensor, Tensor
 
 def _encoder(source: LocalSource, tensor: Any) -> Any:
     """Return the frozen network from attention to scores."""
-    table = tensor(source.table)
-    hidden = [(tensor(matrix), tensor(bias).reshape(-1)) for matrix, bias in source.hidden]
-    output, bias = tensor(source.output[0]), tensor(source.output[1]).reshape(-1)
+    table, *layers, output, bias = (tensor(array) for array in source.weights.arrays())
 
     def encode(attention: Tensor) -> Tensor:
         layer = attention @ table
-        for matrix, shift in hidden:
+        for matrix, shift in zip(layers[::2], layers[1::2], strict=True):
             layer = torch.tanh(layer @ matrix + shift)
         scores: Tensor = layer @ output + bias
         return scores

@@ -103,8 +103,7 @@ def train_network(
             multiply_shared(by_row, weights, out, n_rows, n_nodes, top, False)
             by_column, added = view(scores, 0, LANES, across), view(output_slopes, 0, known, 1)
             multiply_summed(by_column, factors, added, n_nodes, n_rows, known)
-            if depth > 0:
-                bend(last_slopes, last_hidden, n_rows, top, step)
+            bend(last_slopes, last_hidden, n_rows, top, step)
             backward(hidden, slopes, network, n_rows, shape)
             add_weight_gradients(hidden, slopes, network_slopes, n_rows, shape)
             copy_rows(gradients, slopes, first, last, dimension, step, True)

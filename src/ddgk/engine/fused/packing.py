@@ -90,8 +90,7 @@ def side_by_side(matrices: Sequence[Any], n_rows: int) -> Array:
 
 def pack_network(weights: EncoderWeights) -> Numbers:
     """Return W_1, b_1, W_2, b_2, ... one after the other."""
-    parts = [np.asarray(part).reshape(-1) for layer in weights.hidden for part in layer]
-    return flat(np.concatenate([np.zeros(0), *parts]))
+    return flat(np.concatenate([part.reshape(-1) for layer in weights.hidden for part in layer]))
 
 
 def pack_source(source: Source, labels: Sequence[Integers]) -> PackedSource:

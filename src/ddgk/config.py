@@ -5,6 +5,7 @@ Execution (engine, device, threads) is not part of it: it does not change result
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import islice, pairwise
@@ -190,7 +191,12 @@ class Config:
             _whole("attention_layers", size, 1, 4096)
         self._put("attention_layers", layers)
         self._check_attributes()
-        self._check_local()
+        for name, value in GLOBAL_ONLY.items() if self.attention == "local" else ():
+            if getattr(self, name) != value:
+                raise ParameterError(
+                    f'{name}={getattr(self, name)!r} needs attention="global"; local attention has '
+                    f"{name}={value!r}"
+                )
 
     def _put(self, name: str, value: Any) -> None:
         """Store a normalised value; an equal one stays the same object, as sklearn.clone checks."""
@@ -230,16 +236,6 @@ class Config:
                 )
         self._put("coefficients", {name: _number(name, value) for name, value in weights.items()})
 
-    def _check_local(self) -> None:
-        if self.attention == "global":
-            return
-        for name, value in GLOBAL_ONLY.items():
-            if getattr(self, name) != value:
-                raise ParameterError(
-                    f'{name}={getattr(self, name)!r} needs attention="global"; local attention has '
-                    f"{name}={value!r}"
-                )
-
     def __hash__(self) -> int:
         return hash(repr(self))
 
@@ -276,15 +272,7 @@ class Config:
         >>> Config.from_json(Config().as_json()) == Config()
         True
         """
-        values = self.get_params()
-        return {
-            name: list(value)
-            if isinstance(value, tuple)
-            else dict(value)
-            if isinstance(value, Mapping)
-            else value
-            for name, value in values.items()
-        }
+        return dict(json.loads(json.dumps(self.get_params())))
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Config:

@@ -67,9 +67,8 @@ class GlobalDivergences:
     @property
     def term_names(self) -> list[str]:
         """Return the names of the reported terms."""
-        if self.config.output != "terms":
-            return [self.config.output]
-        return loss_terms(self.encoding.attributes.names)
+        is_one = self.config.output != "terms"
+        return [self.config.output] if is_one else loss_terms(self.encoding.attributes.names)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -105,7 +104,7 @@ class GlobalDivergences:
         outcomes = self.train(graphs, encoders, pairs)
         for place, ((t, _), outcome) in enumerate(zip(pairs, outcomes, strict=True)):
             graph = graphs[t]
-            entropies = (_entropies(graph) * graph.unit_weights).sum(axis=1)
+            entropies = (graph.entropies * graph.unit_weights).sum(axis=1)
             found[place] = self.reported(outcome.terms.T, entropies[:, None], graph)
         return found
 
@@ -116,7 +115,7 @@ class GlobalDivergences:
         entries, (2, ...). Returns (n_terms, ...).
         """
         excess = terms.copy()
-        excess[:2] -= entropies / self._divisor(graph)
+        excess[:2] -= entropies / graph.divisors(self.config.reduction)[0]
         if self.config.output == "terms":
             return excess
         if self.config.output == "edges":
@@ -126,12 +125,6 @@ class GlobalDivergences:
             parts = excess[2 + 2 * place] + excess[3 + 2 * place]
             total = total + self.config.coefficient(name) * parts
         return total[None]
-
-    def _divisor(self, graph: EncodedGraph) -> float:
-        """Return the divisor of the structure loss: 1, or the number of entries."""
-        if self.config.reduction == "sum":
-            return 1.0
-        return float(graph.unit_weights.sum() * graph.node_weights.sum())
 
     def baselines(self, encoders: Sequence[Encoder]) -> Array:
         """Return what is subtracted: D'(S||S) or 0, (n_encoders, n_terms, n_checkpoints)."""
@@ -147,20 +140,10 @@ class GlobalDivergences:
         baselines: Array,
         positions: Sequence[int] | None = None,
     ) -> Array:
-        """Return D of all targets from all sources.
+        """Return D of all targets from all sources, (n_targets, n_sources, n_terms, n_checkpoints).
 
-        Parameters
-        ----------
-        targets : sequence of Graph
-        encoders : sequence of Encoder
-        baselines : array of shape (n_sources, n_terms, n_checkpoints)
-            As `baselines` returned them.
-        positions : sequence of int, optional
-            The positions of the targets in the caller's list, for error messages.
-
-        Returns
-        -------
-        array of shape (n_targets, n_sources, n_terms, n_checkpoints)
+        baselines: as `baselines` returned them. positions: those of the targets in the caller's
+        list, for error messages.
         """
         grid = self._all_losses(targets, encoders, positions) - baselines
         if not self.config.symmetric:
@@ -211,12 +194,8 @@ class GlobalDivergences:
     def _explain_one_way(self, target: Graph, encoder: Encoder) -> Explanation:
         graph = self.encode(target)
         (outcome,) = self.train([graph], [encoder], [(0, 0)], detail=True)
-        assert outcome.attention is not None
-        assert outcome.unit_terms is not None
-        assert outcome.costs is not None
-        by_class = self.reported(
-            outcome.unit_terms.swapaxes(0, 1), _entropies(graph)[:, None, :], graph
-        )
+        terms = outcome.unit_terms.swapaxes(0, 1)
+        by_class = self.reported(terms, graph.entropies[:, None, :], graph)
         attention = np.empty((target.n_nodes, encoder.graph.n_nodes))
         members = encoder.source.members
         attention[:, encoder.order] = _node_attention(graph, outcome.attention, members)
@@ -237,12 +216,7 @@ class GlobalDivergences:
         edge, non_edge = costs[:, graph.unit_classes][:, :, graph.classes]
         matrix = dense(graph.full)
         terms = np.stack([_excess(matrix, edge), _excess(1 - matrix, non_edge)])
-        return terms / self._divisor(graph)
-
-
-def _entropies(graph: EncodedGraph) -> Array:
-    assert graph.entropies is not None
-    return graph.entropies
+        return terms / graph.divisors(self.config.reduction)[0]
 
 
 def _by_node(graph: EncodedGraph, terms: Array) -> Array:

@@ -62,21 +62,23 @@ class EncodedGraph:
     attributes: tuple[AttributeArrays, ...] = ()
     spreads: Any = None
     gathers: Any = None
-    classes: Integers | None = None
-    unit_classes: Integers | None = None
-    entropies: Array | None = None
+    classes: Any = None
+    unit_classes: Any = None
+    entropies: Any = None
     full: Any = None
     members: Any = None
 
     @property
-    def attending_weights(self) -> Array:
-        """Return how many units or nodes each row of A represents."""
-        return self.unit_weights if self.gathers is None else self.node_weights
-
-    @property
     def n_attending(self) -> int:
         """Return the number of rows of A."""
-        return len(self.attending_weights)
+        return len(self.unit_weights if self.gathers is None else self.node_weights)
+
+    def divisors(self, reduction: str) -> tuple[float, float]:
+        """Return what the structure loss and the attribute losses are divided by."""
+        if reduction == "sum":
+            return 1.0, 1.0
+        count = float(self.unit_weights.sum())
+        return count * float(self.node_weights.sum()), count
 
     def dense_matrix(self) -> Array:
         """Return B as a dense array."""
@@ -143,9 +145,9 @@ class Outcome:
     """
 
     terms: Array
-    unit_terms: Array | None = None
-    attention: Array | None = None
-    costs: Array | None = None
+    unit_terms: Any = None
+    attention: Any = None
+    costs: Any = None
 
 
 class Engine(Protocol):

@@ -140,14 +140,6 @@ def label_columns(graphs: Sequence[EncodedGraph]) -> tuple[list[Array], list[Arr
     return around, nodes, starts
 
 
-def scales_of(graph: EncodedGraph, config: Config) -> tuple[float, float]:
-    """Return the divisors of the structure loss and of the attribute losses."""
-    if config.reduction == "sum":
-        return 1.0, 1.0
-    count = float(graph.unit_weights.sum())
-    return count * float(graph.node_weights.sum()), count
-
-
 class Group(NamedTuple):
     """Pairs of one source that are trained together, by position; or a single pair."""
 
@@ -277,7 +269,7 @@ class Call:
         around, nodes, starts = label_columns(graphs)
         weighted = [g.node_weights[:, None] * c for g, c in zip(graphs, nodes, strict=True)]
         sparse_labels = weighted[0] if alone else np.zeros((0, 0))
-        scales = np.array([scales_of(g, self.config) for g in graphs])
+        scales = np.array([g.divisors(self.config.reduction) for g in graphs])
         by_lane = np.ones((2, LANES))
         by_lane[:, : None if alone else len(graphs)] = scales.T
         weights = [g.unit_weights for g in graphs]

@@ -249,11 +249,8 @@ class NodeValues(Attribute):
 
     def as_json(self) -> dict[str, Any]:
         """Return name, means and standard deviations."""
-        return {
-            "name": self.name,
-            "means": list(self.means),
-            "deviations": list(self.deviations),
-        }
+        means, deviations = list(self.means), list(self.deviations)
+        return {"name": self.name, "means": means, "deviations": deviations}
 
 
 @dataclass(frozen=True)
@@ -352,15 +349,9 @@ class AttributeModel:
 def learn_attributes(graphs: Sequence[Graph], wanted: str | Sequence[str]) -> AttributeModel:
     """Learn the attributes a model will use.
 
-    Parameters
-    ----------
-    graphs : sequence of Graph
-    wanted : str or sequence of str
-        "auto" for those the graphs carry, "none" for structure alone, or names of `ATTRIBUTES`. An
-        attribute that only some of the graphs carry is an error.
+    wanted: "auto" for those the graphs carry, "none" for structure alone, or names of `ATTRIBUTES`.
+    An attribute that only some of the graphs carry is an error.
 
-    Examples
-    --------
     >>> learn_attributes([Graph(2, [(0, 1)], node_labels="CO")], "auto").names
     ('node_labels',)
     """

@@ -38,18 +38,9 @@ def loss_terms(attributes: Iterable[str]) -> list[str]:
 class GlobalDivergences:
     """Divergences of targets from sources, by global attention.
 
-    Parameters
-    ----------
-    config : Config
-        With ``attention="global"``.
-    encoding : Encoding
-        How graphs become arrays, as learned in `fit`.
-    engine : Engine
-    seed : int
-        For the encoders of targets, which symmetric divergences and the baseline "target" need.
+    config: with ``attention="global"``. encoding: how graphs become arrays, as learned in `fit`.
+    seed: for the encoders of targets, which symmetric divergences need.
 
-    Examples
-    --------
     >>> from ddgk.engine import make_engine
     >>> config = Config.preset("paper").replace(checkpoints=(5,), encoder_epochs=5)
     >>> path, ring = Graph(3, [(0, 1), (1, 2)]), Graph(3, [(0, 1), (1, 2), (0, 2)])

@@ -103,17 +103,9 @@ def induced(graph: Graph, nodes: NDArray[np.int64]) -> Graph:
 class Encoder:
     """A trained source.
 
-    Attributes
-    ----------
-    graph : Graph
-        The source, as it was given.
-    order : array of shape (n_nodes,)
-        The canonical order of its nodes. The rows and columns of `source` are in this order, so a
-        renumbered graph has a bitwise identical encoder.
-    seed : int
-        The seed of the random initialisation of its pairs.
-    source : Source
-        The weights and attributes that engines take.
+    graph: the source, as it was given. order: the canonical order of its nodes, (n_nodes,); rows
+    and columns of `source` are in this order, so a renumbered graph has a bitwise identical
+    encoder. seed: of the random initialisation of its pairs. source: what engines take.
     """
 
     graph: Graph

@@ -157,21 +157,11 @@ DRAWN = frozenset({"neighborhood"})  # drawn node by node: the node order matter
 class Encoding:
     """How a model turns graphs into arrays: everything learned in `fit`, and a few settings.
 
-    Parameters
-    ----------
-    attributes : AttributeModel
-        What nodes and edges carry, as learned in `fit`.
-    weight_scale : WeightScale or None
-        How edge weights become entries of B in [0, 1]; None: edge weights are not used.
-    target : str
-        A name in `TARGETS`.
-    edge_label_neighbourhood : {"pooled", "two_hop"}
-        How edge labels around a node are counted.
-    largest_weight : float
-        The largest absolute edge weight of `fit`; larger ones are clipped with a warning.
+    weight_scale: how edge weights become entries of B in [0, 1]; None: they are not used. target: a
+    name in `TARGETS`. edge_label_neighbourhood: how edge labels around a node are counted, "pooled"
+    or "two_hop". largest_weight: the largest absolute edge weight of `fit`; larger ones are clipped
+    with a warning.
 
-    Examples
-    --------
     >>> graph = Graph(3, [(0, 1), (1, 2)])
     >>> Encoding(target="closeness").encode(graph, quotient=False).matrix.tolist()
     [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]

@@ -31,18 +31,10 @@ def make_engine(
 ) -> Engine:
     """Return the engine of that name; its library is imported here and not before.
 
-    Parameters
-    ----------
-    name : {"auto", "fused", "torch"}
-    device : str
-        "cpu", or a device of torch such as "cuda".
-    threads : int
-        Number of batches that run at once; results do not depend on it.
-    reason : str
-        Why the torch engine is required; empty where it is not.
+    name: "auto", "fused" or "torch". device: "cpu", or a device of torch such as "cuda". threads:
+    number of batches that run at once; results do not depend on it. reason: why the torch engine is
+    required; empty where it is not.
 
-    Examples
-    --------
     >>> make_engine(threads=2)
     FusedEngine(threads=2)
     """

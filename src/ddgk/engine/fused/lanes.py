@@ -51,12 +51,8 @@ LANES_OF = {element: LanesType(element) for element in (types.float32, types.flo
 
 def vector_type(element: Any) -> ir.VectorType:
     """Return the LLVM type of LANES numbers."""
-    return ir.VectorType(number_type(element), LANES)
-
-
-def number_type(element: Any) -> Any:
-    """Return the LLVM type of one number."""
-    return ir.FloatType() if element == types.float32 else ir.DoubleType()
+    number = ir.FloatType() if element == types.float32 else ir.DoubleType()
+    return ir.VectorType(number, LANES)
 
 
 @register_model(LanesType)

@@ -254,17 +254,11 @@ class Call:
         """Lay out Q_u of all attributes, (rows, all labels, LANES), and the rest of the targets."""
         rows, alone = plan.rows, plan.alone
 
-        def lay(matrices: Sequence[Any]) -> Numbers:
+        def lay(matrices: Sequence[Any], *columns: int) -> Numbers:
             if alone:
                 return in_rows(matrices[0])
-            return in_lanes(matrices, (rows, *matrices[0].shape[1:]))
+            return in_lanes(matrices, (rows, *(columns or matrices[0].shape[1:])))
 
-        if alone:
-            matrix = aligned(0)
-            columns = flat(np.repeat(graphs[0].node_weights, LANES))
-        else:
-            matrix = in_lanes([g.dense_matrix() for g in graphs], (rows, rows))
-            columns = lay([g.node_weights for g in graphs])
         units = [side_by_side([a.units for a in g.attributes], len(g.unit_weights)) for g in graphs]
         around, nodes, starts = label_columns(graphs)
         weighted = [g.node_weights[:, None] * c for g, c in zip(graphs, nodes, strict=True)]
@@ -272,14 +266,14 @@ class Call:
         scales = np.array([g.divisors(self.config.reduction) for g in graphs])
         by_lane = np.ones((2, LANES))
         by_lane[:, : None if alone else len(graphs)] = scales.T
-        weights = [g.unit_weights for g in graphs]
+        weights, sizes = [g.unit_weights for g in graphs], [g.node_weights for g in graphs]
         packed = PackedTarget(
-            matrix=matrix,
+            matrix=aligned(0) if alone else lay([g.dense_matrix() for g in graphs], rows),
             entries=compress(graphs[0].matrix if alone else np.zeros((0, 0))),
             structure_factors=lay([w / s for w, (s, _) in zip(weights, scales, strict=True)]),
             label_factors=lay([w / s for w, (_, s) in zip(weights, scales, strict=True)]),
             weights=lay(weights),
-            column_weights=columns,
+            column_weights=flat(np.repeat(sizes[0], LANES)) if alone else lay(sizes),
             scales=flat(by_lane, np.float64),
             neighbours=lay(around),
             nodes=aligned(0) if alone else lay(weighted),
@@ -308,14 +302,7 @@ class Call:
 
     def _memory(self, plan: Plan, sizes: dict[str, int]) -> Memory:
         """Return zeros for all that a group writes, every array at the start of a cache line."""
-        line = CACHE_LINE // np.dtype(np.float32).itemsize
-        lengths = [-(-size * LANES // line) * line for size in sizes.values()]
-        buffer = aligned(sum(lengths))
-        starts = starts_of(lengths).tolist()
-        parts = {
-            name: buffer[start : start + size * LANES]
-            for (name, size), start in zip(sizes.items(), starts, strict=False)
-        }
+        parts = {name: aligned(size, LANES) for name, size in sizes.items()}
         if plan.low_rank:
             top_at = plan.depth * plan.block * plan.step
             parts["factors"] = parts["hidden"][top_at:]

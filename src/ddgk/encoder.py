@@ -149,8 +149,7 @@ def train_encoders(
                 f"encoder_learning_rate (it is {config.encoder_learning_rate:g})"
             )
         rows, members = encoding.source_rows(ordered[place])
-        values, known = tuple(r.values for r in rows), tuple(r.known for r in rows)
-        source = Source(weights, values, members, known)
+        source = Source(weights, tuple(rows), members)
         encoders.append(Encoder(graphs[place], orders[place], seeds[place], source))
     return encoders
 

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.attributes import Attribute, AttributeRows, NodeValues
+from ddgk.attributes import Attribute, filled
 from ddgk.compiling import prepare
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
@@ -142,8 +142,7 @@ def _common_parts(
         rows, members = encoding.source_rows(ordered)
         weights = _weights(tensors, place, config)
         _check_shapes(weights, encoding.encode(ordered, quotient=False).matrix.shape, members)
-        values, known = tuple(r.values for r in rows), tuple(r.known for r in rows)
-        encoders.append(Encoder(graph, order, seed, Source(weights, values, members, known)))
+        encoders.append(Encoder(graph, order, seed, Source(weights, tuple(rows), members)))
     return {
         "config": config,
         "encoding": encoding,
@@ -348,7 +347,7 @@ class LocalModel(Model):
     def local_sources(self) -> list[LocalSource]:
         """Encoders and attributes as arrays."""
         sources = [encoder.source for encoder in self.encoders]
-        return [LocalSource(source.weights, source.attributes) for source in sources]
+        return [LocalSource(s.weights, tuple(map(filled, s.attributes))) for s in sources]
 
     @cached_property
     def directions(self) -> list[NDArray[np.float32]]:
@@ -534,14 +533,14 @@ def local_targets(graphs: Sequence[Graph], encoding: Encoding) -> LocalTargets:
     columns = []
     for attribute in encoding.attributes.attributes:
         kind = _kind(attribute)
-        own = np.concatenate([_observed(attribute.units(graph)) for graph in graphs])
-        given = np.concatenate([_observed(attribute.nodes(graph)) for graph in graphs])
+        own = np.concatenate([attribute.units(graph) for graph in graphs])
+        given = np.concatenate([attribute.nodes(graph) for graph in graphs])
         columns.append(AttributeColumns(kind, own, given, attribute.name))
     return LocalTargets(starts, out, into, tuple(columns))
 
 
 def _kind(attribute: Attribute) -> int:
-    return REALS if isinstance(attribute, NodeValues) else LABELS
+    return REALS if attribute.is_real else LABELS
 
 
 def _adjacency(
@@ -550,8 +549,3 @@ def _adjacency(
     order = np.argsort(tails, kind="stable")
     starts = np.searchsorted(tails[order], np.arange(n_nodes + 1)).astype(np.int64)
     return Adjacency(starts, heads[order], None if weights is None else weights[order])
-
-
-def _observed(rows: AttributeRows) -> Array:
-    """Return values with NaN where one is missing."""
-    return rows.values if rows.known is None else np.where(rows.known > 0, rows.values, np.nan)

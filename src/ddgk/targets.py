@@ -17,7 +17,6 @@ from scipy import sparse
 from ddgk.attributes import (
     Attribute,
     AttributeModel,
-    AttributeRows,
     both_ways,
     edge_ends,
     learn_attributes,
@@ -227,7 +226,7 @@ class Encoding:
         build = adjacency if self.target in DRAWN else TARGETS[self.target]
         return canonical_order(*self._codes(graph, build(graph, self.edge_weights(graph)).arcs))
 
-    def source_rows(self, graph: Graph) -> tuple[list[AttributeRows], Any]:
+    def source_rows(self, graph: Graph) -> tuple[list[Array], Any]:
         """Return Q_u of the rows of an encoder's table, per attribute, and their member nodes."""
         target = self.target_matrix(graph)
         if target.members is None or target.nodes_attend:
@@ -322,16 +321,16 @@ class Encoding:
         """Return what distinguishes edges, per attribute of edges."""
         return [a.codes(graph) for a in self.attributes.attributes if a.of_edges]
 
-    def _carried(self, attribute: Attribute, graph: Graph, target: TargetMatrix) -> AttributeRows:
+    def _carried(self, attribute: Attribute, graph: Graph, target: TargetMatrix) -> Array:
         """Return Q_u of every unit: of a node, of an edge, or the mean of a unit's members."""
         if target.members is None:
             return attribute.units(graph)
         if attribute.of_edges and self.target == "edge_to_nodes" and graph.n_edges:
             return attribute.edges(graph)
         rows = attribute.units(graph)
-        if rows.known is None:
-            return AttributeRows(np.asarray(target.members @ rows.values))
-        return pooled(target.members, rows)
+        if attribute.is_real:
+            return pooled(target.members, rows, True)
+        return np.asarray(target.members @ rows)
 
     def _attribute_arrays(
         self,
@@ -342,17 +341,14 @@ class Encoding:
         units: Partition,
         sums: Any,
     ) -> AttributeArrays:
-        own = _chosen(self._carried(attribute, graph, target), units)
-        given = _chosen(attribute.nodes(graph), nodes)
+        own = self._carried(attribute, graph, target)[units.representatives]
+        given = attribute.nodes(graph)[nodes.representatives]
         two_hops = self.edge_label_neighbourhood == "two_hop" and target.members is None
         if attribute.name == "edge_labels" and two_hops:
             around, given = two_hop(sums, given), own
         else:
-            around = pooled(sums, given)
-        known = None
-        if own.known is not None and around.known is not None and given.known is not None:
-            known = (own.known, around.known, given.known)
-        return AttributeArrays(own.values, around.values, given.values, known, attribute.name)
+            around = pooled(sums, given, attribute.is_real)
+        return AttributeArrays(own, around, given, attribute.is_real, attribute.name)
 
 
 def refuse_large(graph: Graph, why: str, position: int | None = None) -> None:
@@ -362,12 +358,6 @@ def refuse_large(graph: Graph, why: str, position: int | None = None) -> None:
             f"{describe(graph.name, position)} has {graph.n_nodes} nodes, but at most {MAX_NODES} "
             f"are possible here: {why}"
         )
-
-
-def _chosen(rows: AttributeRows, partition: Partition) -> AttributeRows:
-    """Return the rows of one representative of each class."""
-    places = partition.representatives
-    return AttributeRows(rows.values[places], None if rows.known is None else rows.known[places])
 
 
 def _joined(codes: Sequence[Integers], size: int) -> Integers:

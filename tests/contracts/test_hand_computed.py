@@ -255,9 +255,8 @@ def test_real_values(torch64):
     go to (1/4, 3/4) by the structure, inferred -1/2.
     """
     y, around = np.array([[0.0], [2.0], [0.0]]), np.array([[2.0], [0.0], [2.0]])
-    ones = (np.ones((3, 1)),) * 3
-    graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (AttributeArrays(y, around, y, ones),))
-    source = Source(WEIGHTS, (np.array([[1.0], [-1.0]]),), None, (np.ones((2, 1)),))
+    graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (AttributeArrays(y, around, y, True),))
+    source = Source(WEIGHTS, (np.array([[1.0], [-1.0]]),))
     how = training()
     (found,) = torch64.train_pairs([(graph, source)], [0], how, detail=True)
     assert found.terms[0, 2:] == pytest.approx([4 / 3, 4 / 3], abs=1e-12)
@@ -269,11 +268,11 @@ def test_real_values(torch64):
 
 def test_missing_values_cost_nothing(torch64):
     """As above, node 1 of the target and node 1 of the source unknown: P y(S) = 1 by node 0."""
-    y, around = np.array([[0.0], [0.0], [0.0]]), np.array([[0.0], [0.0], [0.0]])
-    known = np.array([[1.0], [0.0], [1.0]])
-    arrays = AttributeArrays(y, around, y, (known, 1 - known, known))
+    nan = np.nan
+    y, around = np.array([[0.0], [nan], [0.0]]), np.array([[nan], [0.0], [nan]])
+    arrays = AttributeArrays(y, around, y, True)
     graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (arrays,))
-    source = Source(WEIGHTS, (np.array([[1.0], [0.0]]),), None, (np.array([[1.0], [0.0]]),))
+    source = Source(WEIGHTS, (np.array([[1.0], [nan]]),))
     how = training(checkpoints=(0,))
     (found,) = torch64.train_pairs([(graph, source)], [0], how, detail=True)
     assert found.unit_terms[0, 2] * 3 == pytest.approx([1, 0, 1], abs=1e-12)

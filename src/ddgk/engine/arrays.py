@@ -28,15 +28,14 @@ class AttributeArrays:
     """One attribute of a target.
 
     units: Q_u, (n_units, k); neighbours: Q_s, (n_units, k); nodes: C, (n_nodes, k). Rows are label
-    distributions (or counts), or standardised real values. For real values `known` holds three
-    arrays of the same shapes, 1 where a value is known and 0 where it is missing; a missing value
-    is stored as 0. For labels `known` is None. name: for the coefficient in the training loss.
+    distributions (or counts), or standardised real values, NaN where one is missing. name: for the
+    coefficient in the training loss.
     """
 
     units: Array
     neighbours: Array
     nodes: Array
-    known: tuple[Array, Array, Array] | None = None
+    is_real: bool = False
     name: str = ""
 
 
@@ -90,8 +89,10 @@ class EncodedGraph:
         content = hashlib.sha256()
         arrays = [*_parts(self.matrix), self.unit_weights, self.node_weights]
         for attribute in self.attributes:
-            arrays += [attribute.units, attribute.neighbours, attribute.nodes]
-            arrays += attribute.known or ()
+            parts = (attribute.units, attribute.neighbours, attribute.nodes)
+            missing = [np.isnan(part) for part in parts]
+            arrays += [np.where(m, 0.0, part) for m, part in zip(missing, parts, strict=True)]
+            arrays += [1.0 - m for m in missing] if attribute.is_real else []
         for join in (self.spreads, self.gathers):
             arrays += [] if join is None else _parts(join)
         for array in arrays:
@@ -121,15 +122,14 @@ class EncoderWeights:
 class Source:
     """A frozen encoder, and what target units attend to: the rows of its table.
 
-    attributes: Q_u of these rows, (n_rows, k), one array per attribute. known: for each attribute
-    1 where a real value is known, (n_rows, k), or None for labels. members: which nodes a row
-    consists of, (n_rows, n_nodes), rows sum to 1; None where rows are nodes.
+    attributes: Q_u of these rows, (n_rows, k), one array per attribute; a missing value is NaN.
+    members: which nodes a row consists of, (n_rows, n_nodes), rows sum to 1; None where rows are
+    nodes.
     """
 
     weights: EncoderWeights
     attributes: tuple[Array, ...] = ()
     members: Array | None = None
-    known: tuple[Array | None, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -92,9 +92,9 @@ def source_features(source: Source, *, of_nodes: bool = False) -> Array:
     weights, members = source.weights, source.members
     columns = weights.output[0].T
     seen = [weights.table, columns if members is None else members @ columns]
-    carried = source.attributes
+    carried = [np.where(np.isnan(rows), 0.0, rows) for rows in source.attributes]
     if of_nodes and members is not None:
-        seen, carried = [columns], ()
+        seen, carried = [columns], []
     deviations = [part.std(axis=0) for part in seen]
     parts = [p / np.where(s > 0, s, 1.0) for p, s in zip(seen, deviations, strict=True)]
     parts += [ATTRIBUTE_SCALE * attribute for attribute in carried]

@@ -233,19 +233,19 @@ class TorchEngine:
         present[len(pairs) :] = 1  # padding attends somewhere, so that nothing is 0 / 0
         rows = (n_units, n_units, n_nodes, n_source)
 
-        def stack(parts: Sequence[tuple[Any, ...]]) -> Any:
+        def stack(parts: Sequence[Sequence[Any]]) -> Any:
             """Stack matrices of one attribute, four for each pair."""
             by_kind = zip(zip(*parts, strict=True), rows, strict=True)
             return tuple(self._stack(m, lanes, n_rows, m[0].shape[1]) for m, n_rows in by_kind)
 
         attributes = []
         for place, one_graph in enumerate(graphs[0].attributes):
-            both = [(g.attributes[place], s) for g, s in pairs]
-            values = [(a.units, a.neighbours, a.nodes, s.attributes[place]) for a, s in both]
-            known = None
-            if one_graph.known is not None:
-                known = stack([(*(a.known or ()), s.known[place]) for a, s in both])
-            attributes.append((stack(values), known, config.coefficient(one_graph.name)))
+            both = [(g.attributes[place], s.attributes[place]) for g, s in pairs]
+            given = [(a.units, a.neighbours, a.nodes, carried) for a, carried in both]
+            values = stack([[np.where(np.isnan(x), 0.0, x) for x in four] for four in given])
+            known = stack([[~np.isnan(x) for x in four] for four in given])
+            coefficient = config.coefficient(one_graph.name)
+            attributes.append((values, known if one_graph.is_real else None, coefficient))
         return Batch(
             matrix=self._stack([g.dense_matrix() for g in graphs], lanes, n_units, n_nodes),
             unit_weights=unit_weights,

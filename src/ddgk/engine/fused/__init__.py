@@ -64,7 +64,7 @@ class FusedEngine:
         from ddgk.engine.fused.packing import Call, plan_groups
 
         joined = any(g.gathers is not None or g.spreads is not None for g, _ in pairs)
-        values = any(a.known is not None for g, _ in pairs[:1] for a in g.attributes)
+        values = any(a.is_real for g, _ in pairs[:1] for a in g.attributes)
         if config.reverse == "tied" or config.attention_layers or joined or values:
             raise ParameterError(
                 "the fused engine trains full matrices of attention and of free reverse attention "

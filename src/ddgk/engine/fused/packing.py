@@ -301,19 +301,8 @@ class Call:
         )
 
     def _memory(self, plan: Plan, sizes: dict[str, int]) -> Memory:
-        """Return zeros for all that a group writes, every array at the start of a cache line.
-
-        One buffer for all: arrays of their own would start at the same place of a page, and evict
-        each other from the caches.
-        """
-        line = CACHE_LINE // np.dtype(np.float32).itemsize
-        lengths = [-(-size * LANES // line) * line for size in sizes.values()]
-        buffer = aligned(sum(lengths))
-        starts = starts_of(lengths).tolist()
-        parts = {
-            name: buffer[start : start + size * LANES]
-            for (name, size), start in zip(sizes.items(), starts, strict=False)
-        }
+        """Return zeros for all that a group writes, every array at the start of a cache line."""
+        parts = {name: aligned(size, LANES) for name, size in sizes.items()}
         if plan.low_rank:
             top_at = plan.depth * plan.block * plan.step
             parts["factors"] = parts["hidden"][top_at:]

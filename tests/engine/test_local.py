@@ -169,6 +169,25 @@ def test_engines_agree(kind):
     np.testing.assert_allclose(ours.views[ours.ids], theirs.views, atol=2e-3 * scale)
 
 
+def test_threads_of_torch_change_no_bit():
+    torch = pytest.importorskip("torch", reason="needs torch")
+    from ddgk.engine.local_torch import train_local_torch
+
+    graphs = [graph_of(nx.barabasi_albert_graph(3000, 3, seed=0)), *SETS["labelled"][:2]]
+    model = fitted([graph.replace(node_labels=None, edge_labels=None) for graph in graphs[1:]])
+    targets = local_targets(graphs[:1], model.encoding)
+    drawn = np.random.default_rng(0).normal(size=(len(model.encoders), 5, 3, 4))
+    before, found = torch.get_num_threads(), []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        outcome = train_local_torch(targets, model.local_sources, model.config, drawn)
+        assert torch.get_num_threads() == threads
+        found.append((outcome.terms, outcome.views))
+    torch.set_num_threads(before)
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 def test_a_loss_depends_on_the_neighbourhood_alone():
     """A node in the middle of a path equals one of a long ring, bitwise, until it sees the end."""
     path, ring = graph_of(nx.path_graph(11)), graph_of(nx.cycle_graph(20))

@@ -16,10 +16,12 @@ from torch.nn.functional import softplus
 from ddgk.config import Config
 from ddgk.engine.local import STRUCTURE_TERMS, LocalOutcome, LocalSource
 from ddgk.engine.neighbourhoods import LABELS, LocalTargets
+from ddgk.engine.torch import one_thread
 
 Tensor = torch.Tensor
 
 
+@one_thread()
 def train_local_torch(
     targets: LocalTargets,
     sources: Sequence[LocalSource],

@@ -139,7 +139,7 @@ class TorchEngine:
         """Do the work batch by batch, and return the results in the order of the shapes."""
         batches = list(batches_of_shape(shapes))
         results: dict[int, Result] = {}
-        with _one_thread(), ThreadPoolExecutor(self.threads) as pool:
+        with one_thread(), ThreadPoolExecutor(self.threads) as pool:
             done = pool.map(lambda batch: work(*batch), batches)
             for (_, positions), found in zip(batches, done, strict=True):
                 results.update(zip(positions, found, strict=True))
@@ -330,7 +330,7 @@ def _numpy(tensor: Tensor) -> Any:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Keep torch from splitting a tensor among threads, which would change its rounding."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -75,7 +75,7 @@ class Sample:
 
 def pair_flops(n_target: int, n_source: int, config: Config) -> float:
     d, depth = config.dimension, config.depth
-    h = config.encoder_training.width
+    h = config.hidden_width
     last = 4 * n_target * h * n_source + 6 * n_target**2 * n_source
     if config.scores == "linear":
         last = min(last, 6 * n_target**2 * h + 4 * h * n_source * n_target)
@@ -203,11 +203,11 @@ def run_others(name: str, sample: Sample, seconds: float) -> None:
         torch.set_num_threads(1)
         source = sample.encoders[0].source
         pairs = [(graph, source) for graph in sample.graphs]
-        training, engine = sample.scorer.config.pair_training(()), TorchEngine()
+        config, engine = sample.scorer.config, TorchEngine()
         labels += ["torch engine, authors' setting", "torch, a pair at a time, the same"]
         counts += [len(pairs), len(places)]
         works += [
-            lambda: engine.train_pairs(pairs, [0] * len(pairs), training),
+            lambda: engine.train_pairs(pairs, [0] * len(pairs), config),
             lambda: [train_pair_the_usual_way(sample, t) for t in places],
         ]
     try:

@@ -18,11 +18,11 @@ ENGINES = ("fused", "torch")
 
 
 @pytest.fixture(params=ENGINES)
-def engine64(request):
-    """Every engine, in double precision."""
+def engine(request):
+    """Every engine."""
     if request.param == "torch":
         pytest.importorskip("torch", reason="the torch engine needs torch")
-    return make_engine(request.param, precision="float64")
+    return make_engine(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -18,7 +18,7 @@ def scorer_of(graphs, engine=None, **changes):
     reason = config.torch_reason or encoding.torch_reason
     if reason:
         pytest.importorskip("torch", reason="this option needs torch")
-    found = engine or make_engine(precision=config.precision, reason=reason)
+    found = engine or make_engine(reason=reason)
     return GlobalDivergences(config, encoding, found, seed=0)
 
 

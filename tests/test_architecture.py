@@ -20,6 +20,7 @@ MAX_MODULES = 25  # that one graph crosses
 # A module imports from lower layers only.
 LAYERS = [
     ["compiling", "errors", "hashing"],
+    ["config"],
     ["assignment", "engine", "graphs", "kernels", "symmetry", "vectors"],
     [
         "alignment",
@@ -31,7 +32,6 @@ LAYERS = [
         "store",
     ],
     ["attributes", "embedding", "features", "tables", "traits"],
-    ["config"],
     ["plots", "targets", "transformer"],
     ["encoder"],
     ["divergence"],

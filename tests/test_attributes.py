@@ -9,7 +9,6 @@ import pytest
 from ddgk.attributes import (
     Alphabet,
     AttributeModel,
-    AttributeRows,
     EdgeLabels,
     EdgeValues,
     NodeLabels,
@@ -43,7 +42,7 @@ def test_node_labels():
     np.testing.assert_array_equal(found.units, [a, b, a, c])
     np.testing.assert_array_equal(found.nodes, found.units)
     np.testing.assert_array_equal(found.neighbours, [b, a, b, 0 * a])
-    assert found.known is None
+    assert not found.is_real
 
 
 def test_edge_labels_pooled():
@@ -76,16 +75,15 @@ def test_real_values_are_standardised():
     np.testing.assert_allclose(found.units, expected)
     np.testing.assert_allclose(found.neighbours[1], (expected[0] + expected[2]) / 2)
     np.testing.assert_allclose(found.neighbours[0], expected[1])
-    units, neighbours, nodes = found.known
-    assert units.all()
-    assert nodes.all()
-    assert neighbours.tolist() == [[1, 1]] * 3 + [[0, 0]]
+    assert found.is_real
+    assert np.isnan(found.neighbours).tolist() == [[False, False]] * 3 + [[True, True]]
 
 
 class Valued:
     """A graph with real values of edges, as far as attributes read it."""
 
     n_nodes, n_edges, name, edges = 3, 2, None, np.array([[0, 1], [1, 2]])
+    directed = False
 
     def __init__(self, edge_attributes, node_attributes=None):
         self.edge_attributes = np.asarray(edge_attributes, dtype=float)
@@ -96,8 +94,8 @@ def test_a_node_has_the_mean_of_its_edges():
     graph = Valued([[1.0], [3.0]])
     learned = EdgeValues.learn([graph])
     assert (learned.means, learned.deviations) == ((2.0,), (1.0,))
-    np.testing.assert_array_equal(learned.units(graph).values, [[-1], [0], [1]])
-    np.testing.assert_array_equal(learned.edges(graph).values, [[-1], [1]])
+    np.testing.assert_array_equal(learned.units(graph), [[-1], [0], [1]])
+    np.testing.assert_array_equal(learned.edges(graph), [[-1], [1]])
     assert learned.codes(graph).tolist() == [0, 1]
 
 
@@ -106,19 +104,16 @@ def test_missing_values_are_masked():
     edges, nodes = EdgeValues.learn([graph]), NodeValues.learn([graph])
     assert (nodes.means, nodes.deviations) == ((2.0, 5.0), (1.0, 1.0))
     found = nodes.units(graph)
-    np.testing.assert_array_equal(found.values, [[-1, 0], [1, 0], [0, 0]])
-    np.testing.assert_array_equal(found.known, [[1, 0], [1, 1], [0, 1]])
-    assert edges.units(graph).known.tolist() == [[1], [1], [0]]
+    np.testing.assert_array_equal(found, [[-1, np.nan], [1, 0], [np.nan, 0]])
+    assert np.isnan(edges.units(graph)).tolist() == [[False], [False], [True]]
     matrix = np.array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
-    around = pooled(matrix, found)
-    np.testing.assert_array_equal(around.values, [[1, 0], [-1, 0], [1, 0]])
-    np.testing.assert_array_equal(around.known, np.ones((3, 2)))
+    np.testing.assert_array_equal(pooled(matrix, found, True), [[1, 0], [-1, 0], [1, 0]])
     assert len(set(nodes.codes(graph).tolist())) == 3
 
 
 def test_a_constant_column_is_centred():
     graph = PATH.replace(node_attributes=np.full((4, 1), 7.0))
-    assert not NodeValues.learn([graph]).units(graph).values.any()
+    assert not NodeValues.learn([graph]).units(graph).any()
 
 
 def test_labels_of_any_hashable_kind_in_one_order():
@@ -126,7 +121,7 @@ def test_labels_of_any_hashable_kind_in_one_order():
     assert Alphabet.of(labels) == Alphabet.of(labels[::-1])
     graph = Graph(7, [], node_labels=labels)
     model = learn_attributes([graph], "auto")
-    np.testing.assert_array_equal(model.attributes[0].units(graph).values.sum(0), np.ones(7))
+    np.testing.assert_array_equal(model.attributes[0].units(graph).sum(0), np.ones(7))
     assert AttributeModel.from_json(json.loads(json.dumps(model.as_json()))) == model
 
 
@@ -154,8 +149,8 @@ OTHER = Graph(
 
 def test_unseen_labels_have_no_mass():
     nodes, edges = NodeLabels.learn([PATH]), EdgeLabels.learn([PATH])
-    np.testing.assert_array_equal(nodes.units(OTHER).values, [[1, 0, 0], [0] * 3])
-    np.testing.assert_array_equal(edges.nodes(OTHER).values, np.zeros((2, 2)))
+    np.testing.assert_array_equal(nodes.units(OTHER), [[1, 0, 0], [0] * 3])
+    np.testing.assert_array_equal(edges.nodes(OTHER), np.zeros((2, 2)))
 
 
 def test_one_warning_names_unseen_labels():
@@ -216,4 +211,3 @@ def test_a_target_must_carry_what_was_fitted():
 def test_codes_tell_what_nodes_carry():
     assert NodeLabels.learn([PATH]).codes(PATH).tolist() == [0, 1, 0, 2]
     assert len(set(NodeValues.learn([PATH]).codes(PATH).tolist())) == 4
-    assert AttributeRows(np.zeros((1, 1))).known is None

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from ddgk.config import PRESETS, Config
+from ddgk.attributes import ATTRIBUTES
+from ddgk.config import ATTRIBUTE_NAMES, PRESETS, Config
 from ddgk.errors import ParameterError
 
 
@@ -20,11 +21,11 @@ def test_the_paper_and_the_authors():
         assert (config.dimension, config.width, config.depth) == (4, None, 4)
         assert (config.encoder_epochs, config.encoder_learning_rate) == (600, 0.01)
         assert config.learning_rate == 0.01
-        assert config.engine_required is None
+        assert not config.torch_reason
     assert (paper.scores, paper.reduction, paper.output) == ("linear", "sum", "edges")
     assert (paper.checkpoints, paper.baseline) == ((600,), "source")
     assert (authors.scores, authors.reduction, authors.output) == ("tanh", "mean", "total")
-    assert (authors.checkpoints, authors.window, authors.baseline) == ((599,), 1, "none")
+    assert (authors.checkpoints, authors.baseline) == ((599,), "none")
     assert authors.coefficient("node_labels") == 0
 
 
@@ -44,7 +45,7 @@ def test_the_default_is_local_attention():
         ({"reverse": "free"}, "reverse='free' needs attention=\"global\""),
         ({"attention_layers": (4,)}, "attention_layers.*needs attention"),
         ({"dimension": 0}, "dimension must be a whole number from 1 to 4,096, not 0"),
-        ({"depth": 1.5}, "depth must be a whole number"),
+        ({"depth": 0}, "depth must be a whole number from 1 to 64, not 0"),
         ({"width": True}, "width must be a whole number"),
         ({"encoder_epochs": -1}, "encoder_epochs must be a whole number"),
         ({"learning_rate": 0}, "learning_rate must be a positive number, not 0"),
@@ -91,13 +92,12 @@ def test_values_are_normalised():
 def test_coefficients_by_name():
     config = Config(coefficients={"node_labels": 2})
     assert (config.coefficient("node_labels"), config.coefficient("edge_labels")) == (2, 0)
-    assert config.pair_training(["edge_labels", "node_labels"]).coefficients == (0.0, 2.0)
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_json_round_trip(preset):
     config = PRESETS[preset].replace(
-        attributes=("node_labels",), coefficients={"node_labels": 0.5}, encoder_patience=3
+        attributes=("node_labels",), coefficients={"node_labels": 0.5}, encoder_edge_dropout=0.3
     )
     values = json.loads(json.dumps(config.as_json()))
     assert Config.from_json(values) == config
@@ -134,24 +134,20 @@ def test_scikit_learn_clones_it():
     [
         {"encoder_edge_dropout": 0.1},
         {"encoder_weight_decay": 0.1},
-        {"encoder_patience": 5},
         {"attention": "global", "attention_layers": (3, 3)},
         {"attention": "global", "target": "neighborhood"},
-        {"attention": "global", "reverse": "free", "window": 2},
         {"attention": "global", "reverse": "tied"},
     ],
     ids=str,
 )
 def test_options_that_need_torch(changes):
     config = Config(**changes)
-    assert config.engine_required == "torch"
     assert config.torch_reason.startswith(list(changes)[-1])
 
 
 def test_closeness_and_the_presets_do_not_need_torch():
     free = Config(attention="global", target="closeness", reverse="free")
-    assert free.engine_required is None
-    assert all(config.engine_required is None for config in PRESETS.values())
+    assert not any(config.torch_reason for config in (free, *PRESETS.values()))
 
 
 def test_every_field_is_documented():
@@ -160,12 +156,9 @@ def test_every_field_is_documented():
         assert f"    {field.name} : " in documented, field.name
 
 
-def test_engines_are_told_everything():
-    training = Config(
-        encoder_edge_dropout=0.1, encoder_weight_decay=0.2, encoder_patience=3, width=5
-    ).encoder_training
-    assert (training.edge_dropout, training.weight_decay, training.patience) == (0.1, 0.2, 3)
-    assert training.width == 5
-    pairs = Config(attention="global", attention_layers=[3, 2], checkpoints=(4, 9), window=2)
-    assert pairs.pair_training([]).layers == (3, 2)
-    assert pairs.pair_training([]).recorded == (3, 4, 8, 9)
+def test_attributes_have_the_names_of_the_config():
+    assert tuple(ATTRIBUTES) == ATTRIBUTE_NAMES
+
+
+def test_hidden_layers_are_four_times_the_table_unless_given():
+    assert (Config(dimension=3).hidden_width, Config(width=5).hidden_width) == (12, 5)

@@ -28,7 +28,7 @@ def engine_for(config, encoding):
 OPTIONS = [
     {},
     *({"target": target} for target in TARGETS),
-    {"encoder_edge_dropout": 0.3, "encoder_patience": 3, "encoder_weight_decay": 0.1},
+    {"encoder_edge_dropout": 0.3, "encoder_weight_decay": 0.1},
 ]
 
 

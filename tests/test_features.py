@@ -34,7 +34,7 @@ def plain_kernel(model, graphs):
     shares = np.hstack(
         [
             apart_by_nearest(columns_of([histogram(fitted, graph)[radius] for graph in graphs]))
-            for radius in range(fitted.training.n_steps + 1)
+            for radius in range(fitted.config.checkpoints[-1] + 1)
         ]
     )
     config, pairs = fitted.config, np.triu_indices(len(graphs), 1)
@@ -60,7 +60,7 @@ def labels_around(fitted, graphs, pairs):
     total = np.zeros((len(graphs), len(graphs)))
     names = sorted({label for graph in graphs for label in graph.node_labels})
     ends = [np.eye(len(names))[[names.index(x) for x in graph.node_labels]] for graph in graphs]
-    for radius in range(1, fitted.training.n_steps + 1):
+    for radius in range(1, fitted.config.checkpoints[-1] + 1):
         step = []
         for graph, shares in zip(graphs, ends, strict=True):
             adjacency = np.zeros((graph.n_nodes, graph.n_nodes))
@@ -103,7 +103,7 @@ def histogram(fitted, graph):
         around[v].append(u)
     colours = [str(label) for label in graph.node_labels]
     found = []
-    for _ in range(fitted.training.n_steps + 1):
+    for _ in range(fitted.config.checkpoints[-1] + 1):
         found.append({})
         for colour in colours:
             found[-1][colour] = found[-1].get(colour, 0) + 1 / graph.n_nodes

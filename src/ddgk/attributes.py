@@ -28,19 +28,15 @@ UNSEEN = ("warn", "ignore", "error")
 MAX_NAMED = 5  # labels in a warning
 
 
-@dataclass(frozen=True)
-class AttributeRows:
-    """What nodes or edges carry: values, (n, k), and which of them are known (real values only)."""
-
-    values: Matrix
-    known: Matrix | None = None
-
-
 class Attribute:
-    """What nodes or edges carry, as learned in `fit`; a field of `Graph` of the same name."""
+    """What nodes or edges carry, as learned in `fit`; a field of `Graph` of the same name.
+
+    Of real values, NaN is a missing one.
+    """
 
     name: ClassVar[str]
     of_edges: ClassVar[bool] = False
+    is_real: ClassVar[bool] = False
 
     @classmethod
     def given(cls, graph: Graph) -> Any:
@@ -62,15 +58,15 @@ class Attribute:
         """Return the number of columns k."""
         raise NotImplementedError
 
-    def units(self, graph: Graph) -> AttributeRows:
+    def units(self, graph: Graph) -> Matrix:
         """Return Q_u of every node, (n_nodes, k)."""
         raise NotImplementedError
 
-    def nodes(self, graph: Graph) -> AttributeRows:
+    def nodes(self, graph: Graph) -> Matrix:
         """Return C, what a node contributes to its neighbours, (n_nodes, k): mostly Q_u itself."""
         return self.units(graph)
 
-    def edges(self, graph: Graph) -> AttributeRows:
+    def edges(self, graph: Graph) -> Matrix:
         """Return what every edge carries, (n_edges, k); for attributes of edges."""
         raise NotImplementedError
 
@@ -142,9 +138,9 @@ class NodeLabels(Attribute):
         """Return the number of labels."""
         return len(self.alphabet.labels)
 
-    def units(self, graph: Graph) -> AttributeRows:
+    def units(self, graph: Graph) -> Matrix:
         """Return the one-hot row of every node's label."""
-        return AttributeRows(self.alphabet.one_hot(self.codes(graph)))
+        return self.alphabet.one_hot(self.codes(graph))
 
     def codes(self, graph: Graph) -> Integers:
         """Return the place of every label in the alphabet."""
@@ -167,31 +163,32 @@ class EdgeLabels(NodeLabels):
     name: ClassVar[str] = "edge_labels"
     of_edges: ClassVar[bool] = True
 
-    def units(self, graph: Graph) -> AttributeRows:
+    def units(self, graph: Graph) -> Matrix:
         """Return the frequencies of the labels on a node's edges."""
-        return AttributeRows(normalised(self.nodes(graph).values))
+        return normalised(self.nodes(graph))
 
-    def nodes(self, graph: Graph) -> AttributeRows:
+    def nodes(self, graph: Graph) -> Matrix:
         """Return the counts of the labels on a node's edges."""
         counts = np.zeros((graph.n_nodes, self.width))
         codes = self.codes(graph)
         ends, edges = edge_ends(graph)
         known = codes[edges] < self.width
         np.add.at(counts, (ends[known], codes[edges[known]]), 1.0)
-        return AttributeRows(counts)
+        return counts
 
-    def edges(self, graph: Graph) -> AttributeRows:
+    def edges(self, graph: Graph) -> Matrix:
         """Return the one-hot row of every edge's label."""
-        return AttributeRows(self.alphabet.one_hot(self.codes(graph)))
+        return self.alphabet.one_hot(self.codes(graph))
 
 
 @dataclass(frozen=True)
 class NodeValues(Attribute):
-    """Real attribute vectors of nodes, standardised by column; nan is a missing value."""
+    """Real attribute vectors of nodes, standardised by column."""
 
     means: tuple[float, ...]
     deviations: tuple[float, ...]
     name: ClassVar[str] = "node_attributes"
+    is_real: ClassVar[bool] = True
 
     @classmethod
     def learn(cls, graphs: Sequence[Graph]) -> Self:
@@ -220,16 +217,15 @@ class NodeValues(Attribute):
         """Return the number of columns."""
         return len(self.means)
 
-    def standardised(self, graph: Graph) -> AttributeRows:
-        """Return (y - mean) / deviation, 0 where missing, and 1 where known."""
+    def standardised(self, graph: Graph) -> Matrix:
+        """Return (y - mean) / deviation."""
         values = self.given(graph)
         if values is None:  # a graph without edges has no edge attributes
-            return AttributeRows(np.zeros((0, self.width)), np.zeros((0, self.width)))
-        known = np.isfinite(values)
-        scaled = (np.where(known, values, 0.0) - self.means) / self.deviations
-        return AttributeRows(np.where(known, scaled, 0.0), known.astype(np.float64))
+            return np.zeros((0, self.width))
+        known = np.where(np.isfinite(values), values, np.nan)
+        return np.asarray((known - self.means) / self.deviations)
 
-    def units(self, graph: Graph) -> AttributeRows:
+    def units(self, graph: Graph) -> Matrix:
         """Return every node's standardised values."""
         return self.standardised(graph)
 
@@ -249,11 +245,8 @@ class NodeValues(Attribute):
 
     def as_json(self) -> dict[str, Any]:
         """Return name, means and standard deviations."""
-        return {
-            "name": self.name,
-            "means": list(self.means),
-            "deviations": list(self.deviations),
-        }
+        means, deviations = list(self.means), list(self.deviations)
+        return {"name": self.name, "means": means, "deviations": deviations}
 
 
 @dataclass(frozen=True)
@@ -263,23 +256,21 @@ class EdgeValues(NodeValues):
     name: ClassVar[str] = "edge_attributes"
     of_edges: ClassVar[bool] = True
 
-    def edges(self, graph: Graph) -> AttributeRows:
+    def edges(self, graph: Graph) -> Matrix:
         """Return every edge's standardised values, (n_edges, k)."""
         return self.standardised(graph)
 
-    def units(self, graph: Graph) -> AttributeRows:
+    def units(self, graph: Graph) -> Matrix:
         """Return the mean over a node's edges, of known values."""
-        given = self.standardised(graph)
-        assert given.known is not None
         ends, edges = edge_ends(graph)
-        values, known = given.values[edges], given.known[edges]
+        given = self.standardised(graph)[edges]
+        values, known = filled(given), ~np.isnan(given)
         # In an order by value, so that sums do not depend on the node order.
         order = np.lexsort(values.T)
         sums, counts = np.zeros((2, graph.n_nodes, self.width))
         np.add.at(sums, ends[order], values[order])
         np.add.at(counts, ends[order], known[order])
-        means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
-        return AttributeRows(means, (counts > 0).astype(np.float64))
+        return _means(sums, counts)
 
 
 ATTRIBUTES: dict[str, Any] = {
@@ -301,7 +292,7 @@ class AttributeModel:
     @property
     def has_values(self) -> bool:
         """Return whether any attribute is real-valued."""
-        return any(isinstance(attribute, NodeValues) for attribute in self.attributes)
+        return any(attribute.is_real for attribute in self.attributes)
 
     def check(self, graph: Graph) -> None:
         """Raise where a graph lacks an attribute of the model or has other columns."""
@@ -352,15 +343,9 @@ class AttributeModel:
 def learn_attributes(graphs: Sequence[Graph], wanted: str | Sequence[str]) -> AttributeModel:
     """Learn the attributes a model will use.
 
-    Parameters
-    ----------
-    graphs : sequence of Graph
-    wanted : str or sequence of str
-        "auto" for those the graphs carry, "none" for structure alone, or names of `ATTRIBUTES`. An
-        attribute that only some of the graphs carry is an error.
+    wanted: "auto" for those the graphs carry, "none" for structure alone, or names of `ATTRIBUTES`.
+    An attribute that only some of the graphs carry is an error.
 
-    Examples
-    --------
     >>> learn_attributes([Graph(2, [(0, 1)], node_labels="CO")], "auto").names
     ('node_labels',)
     """
@@ -388,7 +373,7 @@ def both_ways(graph: Graph, codes: Integers) -> Arcs:
     """
     tails, heads = graph.edges.T
     proper = tails != heads
-    shift = 1 + int(codes.max(initial=-1)) if getattr(graph, "directed", False) else 0
+    shift = 1 + int(codes.max(initial=-1)) if graph.directed else 0
     return Arcs(
         np.concatenate([tails, heads[proper]]),
         np.concatenate([heads, tails[proper]]),
@@ -409,34 +394,38 @@ def normalised(rows: Matrix) -> Matrix:
     return np.asarray(np.divide(rows, sums, out=np.zeros_like(rows), where=sums > 0))
 
 
-def pooled(neighbours: Any, nodes: AttributeRows) -> AttributeRows:
+def filled(rows: Matrix) -> Matrix:
+    """Return values with 0, the mean, in place of missing ones."""
+    return np.where(np.isnan(rows), 0.0, rows)
+
+
+def pooled(neighbours: Any, nodes: Matrix, is_real: bool) -> Matrix:
     """Return Q_s: what the neighbours of a unit contribute together.
 
         labels: rownorm(B C);   values: the mean of B over known values
 
     neighbours: B summed over classes of nodes, (n_units, n_classes).
     """
-    if nodes.known is None:
-        return AttributeRows(normalised(np.asarray(neighbours @ nodes.values)))
-    counts = np.asarray(neighbours @ nodes.known)
-    sums = np.asarray(neighbours @ nodes.values)
-    means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
-    return AttributeRows(means, (counts > 0).astype(np.float64))
+    sums = np.asarray(neighbours @ filled(nodes))
+    if not is_real:
+        return normalised(sums)
+    return _means(sums, np.asarray(neighbours @ (~np.isnan(nodes)).astype(np.float64)))
 
 
-def two_hop(neighbours: Any, nodes: AttributeRows) -> AttributeRows:
+def two_hop(neighbours: Any, nodes: Matrix) -> Matrix:
     """Return Q_s of edge labels as in the paper: of edges two hops away, not those at the unit."""
     # Direction and soft edges can leave less than the unit's own edges, which is then nothing.
-    return AttributeRows(
-        normalised(np.maximum(np.asarray(neighbours @ nodes.values) - nodes.values, 0.0))
-    )
+    return normalised(np.maximum(np.asarray(neighbours @ nodes) - nodes, 0.0))
 
 
-def _row_ranks(rows: AttributeRows) -> Integers:
-    if not len(rows.values):
-        return np.zeros(0, dtype=np.int64)
-    keys = np.hstack([rows.values, *(() if rows.known is None else (rows.known,))])
-    return np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+def _means(sums: Matrix, counts: Matrix) -> Matrix:
+    return np.divide(sums, counts, out=np.full_like(sums, np.nan), where=counts > 0)
+
+
+def _row_ranks(rows: Matrix) -> Integers:
+    keys = np.hstack([filled(rows), ~np.isnan(rows)])
+    found = np.unique(keys, axis=0, return_inverse=True)[1] if len(rows) else np.zeros(0)
+    return found.reshape(-1).astype(np.int64)
 
 
 def _unseen_message(

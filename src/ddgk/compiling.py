@@ -25,18 +25,14 @@ _PROCESS = f"{os.getpid():x}{secrets.token_hex(4)}"
 
 
 class Part(NamedTuple):
-    """Kernels that are compiled together.
-
-    kernel: the one that compiles last. seconds: how long they take where `_probe` takes
-    `PROBE_SECONDS`.
-    """
+    """Kernels that are compiled together: the one that comes last, and how long all take."""
 
     module: str
     kernel: str
-    seconds: float
+    seconds: float  # where `_probe` takes `PROBE_SECONDS`
 
 
-PROBE_SECONDS = 0.45  # of `_probe`
+PROBE_SECONDS = 0.45
 PARTS = {
     "encoders": Part("ddgk.engine.fused.encoders", "train_network", 4.0),
     "attention": Part("ddgk.features", "_project", 7.0),
@@ -51,7 +47,7 @@ INNER = {"error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper":
 
 def compiled(function: Function) -> Function:
     """Compile a kernel that Python calls: it holds no lock meanwhile, and is kept on disk."""
-    return cast(Function, without_literals(_kept(function)))
+    return cast(Function, without_literals(kept()(function)))
 
 
 def lean(function: Function) -> Function:
@@ -61,7 +57,7 @@ def lean(function: Function) -> Function:
     tenth of the time of one thread and half of what a second one brings. What is on disk is
     outdated when any file of the kernel's package changes; Numba looks at the kernel's file alone.
     """
-    result: Any = _kept(function, _nrt=False)
+    result: Any = kept(_nrt=False)(function)
     stored: Any = getattr(getattr(result, "_cache", None), "_cache_file", None)
     if hasattr(stored, "_source_stamp"):
         stored._source_stamp = _package_stamp(Path(function.__code__.co_filename).parent)
@@ -107,24 +103,24 @@ def without_literals(kernel: Any) -> Any:
 
 def kept(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Compile a kernel with these options and keep it on disk, where that is possible."""
-    return lambda function: _kept(function, **options)
-
-
-def _kept(function: Callable[..., Any], **options: Any) -> Any:
     options = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True, **options}
-    try:
-        result: Any = numba.njit(**options, cache=True)(function)
-    except RuntimeError:  # no folder on this computer can be written: compile in every process
-        return numba.njit(**options)(function)
-    # Numba numbers the files of a kernel. Two processes that compile it for different types at the
-    # same time would take the same number, and one would load the other's code.
-    stored: Any = getattr(getattr(result, "_cache", None), "_cache_file", None)
-    if hasattr(stored, "_data_name_pattern"):
-        stored._data_name_pattern = stored._data_name_pattern.replace(
-            "{number", f"{_PROCESS}.{{number"
-        )
-        stored._load_index = partial(_read_index, stored._load_index)
-    return result
+
+    def compile_kept(function: Callable[..., Any]) -> Any:
+        try:
+            result: Any = numba.njit(**options, cache=True)(function)
+        except RuntimeError:  # no folder on this computer can be written: compile in every process
+            return numba.njit(**options)(function)
+        # Numba numbers the files of a kernel. Two processes that compile it for different types at
+        # the same time would take the same number, and one would load the other's code.
+        stored: Any = getattr(getattr(result, "_cache", None), "_cache_file", None)
+        if hasattr(stored, "_data_name_pattern"):
+            stored._data_name_pattern = stored._data_name_pattern.replace(
+                "{number", f"{_PROCESS}.{{number"
+            )
+            stored._load_index = partial(_read_index, stored._load_index)
+        return result
+
+    return compile_kept
 
 
 def _read_index(load: Callable[[], dict[Any, Any]]) -> dict[Any, Any]:

@@ -5,6 +5,7 @@ Execution (engine, device, threads) is not part of it: it does not change result
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from itertools import islice, pairwise
@@ -13,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from ddgk.attributes import ATTRIBUTES
-from ddgk.engine.arrays import EncoderTraining, PairTraining
 from ddgk.errors import ParameterError
 
 MAX_CHECKPOINTS, MAX_STEPS = 1_000, 100_000
 MAX_LAYERS = 16
 
+ATTRIBUTE_NAMES = ("node_labels", "edge_labels", "node_attributes", "edge_attributes")
 CHOICES: dict[str, tuple[str, ...]] = {
     "attention": ("local", "global"),
     "target": ("adjacency", "closeness", "edge_to_nodes", "neighborhood"),
@@ -29,16 +29,13 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "edge_label_neighbourhood": ("pooled", "two_hop"),
     "reduction": ("mean", "sum"),
     "output": ("terms", "total", "edges"),
-    "baseline": ("none", "source", "target"),
-    "precision": ("float32", "float64"),
+    "baseline": ("none", "source"),
 }
 # Smallest and largest whole number.
 WHOLE = {
     "dimension": (1, 4096),
-    "depth": (0, 64),
+    "depth": (1, 64),
     "encoder_epochs": (0, MAX_STEPS),
-    "encoder_patience": (0, MAX_STEPS),
-    "window": (1, MAX_STEPS + 1),
     "n_anchors": (1, 1_000_000),
 }
 POSITIVE = ("encoder_learning_rate", "learning_rate")
@@ -51,7 +48,6 @@ GLOBAL_ONLY = {
     "reverse": "tied",
     "initialisation": "equivariant",
     "attention_layers": (),
-    "window": 1,
 }
 
 
@@ -83,9 +79,6 @@ class Config:
         torch.
     encoder_weight_decay : float
         Decay of an encoder's weights, without biases, as in AdamW. Needs torch.
-    encoder_patience : int
-        Hold out a tenth of the entries and stop when their loss has not improved for so many
-        epochs; the best weights are kept. 0: train on all entries for all epochs. Needs torch.
     scores : {"linear", "tanh"}
         Activation of an encoder's output layer.
     reverse : {"tied", "free"}
@@ -98,8 +91,6 @@ class Config:
     checkpoints : tuple of int, or int
         Steps after which loss terms are recorded, ascending; the last ends the training. At most
         1,000 checkpoints and 100,000 steps.
-    window : int
-        Number of latest losses averaged at each checkpoint. More than 1 needs torch.
     attention_layers : tuple of int
         Sizes of the hidden layers of an attention network of fixed size; (): a full matrix A. One
         size q: A = U V with q columns of U; more: tanh between them. Needs torch.
@@ -117,12 +108,10 @@ class Config:
         Loss terms as means or sums over entries and units (global attention).
     output : {"terms", "total", "edges"}
         Report every loss term, their weighted sum, or the edges alone (paper eq. 9).
-    baseline : {"none", "source", "target"}
-        What eq. 10 subtracts: nothing, D'(S||S), or D'(T||T).
+    baseline : {"none", "source"}
+        What eq. 10 subtracts: nothing, or D'(S||S).
     symmetric : bool
         Report D(T||S) + D(S||T).
-    precision : {"float32", "float64"}
-        Floating-point type of the training.
     neighbourhood_weight : float
         Weight of common neighbourhoods in the kernel, in [0, 1]; node views have the rest (local
         attention).
@@ -152,13 +141,11 @@ class Config:
     encoder_learning_rate: float = 0.01
     encoder_edge_dropout: float = 0.0
     encoder_weight_decay: float = 0.0
-    encoder_patience: int = 0
     scores: str = "linear"
     reverse: str = "tied"
     initialisation: str = "equivariant"
     learning_rate: float = 0.1
     checkpoints: tuple[int, ...] = (0, 1, 2, 3, 4)
-    window: int = 1
     attention_layers: tuple[int, ...] = ()
     attributes: str | tuple[str, ...] = "auto"
     coefficients: float | Mapping[str, float] = 1.0
@@ -168,7 +155,6 @@ class Config:
     output: str = "terms"
     baseline: str = "none"
     symmetric: bool = False
-    precision: str = "float32"
     neighbourhood_weight: float = 0.7
     size_weight: float = 0.07
     attribute_weight: float = 0.6
@@ -205,7 +191,12 @@ class Config:
             _whole("attention_layers", size, 1, 4096)
         self._put("attention_layers", layers)
         self._check_attributes()
-        self._check_local()
+        for name, value in GLOBAL_ONLY.items() if self.attention == "local" else ():
+            if getattr(self, name) != value:
+                raise ParameterError(
+                    f'{name}={getattr(self, name)!r} needs attention="global"; local attention has '
+                    f"{name}={value!r}"
+                )
 
     def _put(self, name: str, value: Any) -> None:
         """Store a normalised value; an equal one stays the same object, as sklearn.clone checks."""
@@ -227,11 +218,11 @@ class Config:
         given: Any = self.attributes
         if given not in ("auto", "none"):
             names = (given,) if isinstance(given, str) else tuple(given or ())
-            unknown = [name for name in names if name not in ATTRIBUTES]
+            unknown = [name for name in names if name not in ATTRIBUTE_NAMES]
             if unknown or not names or len(set(names)) < len(names):
                 raise ParameterError(
                     f"attributes must be 'auto', 'none' or different names among "
-                    f"{_listed(ATTRIBUTES)}, not {given!r}"
+                    f"{_listed(ATTRIBUTE_NAMES)}, not {given!r}"
                 )
             self._put("attributes", names)
         weights = self.coefficients
@@ -239,21 +230,11 @@ class Config:
             self._put("coefficients", _number("coefficients", weights))
             return
         for name in weights:
-            if name not in ATTRIBUTES:
+            if name not in ATTRIBUTE_NAMES:
                 raise ParameterError(
-                    f"coefficients names {name!r}; attributes are {_listed(ATTRIBUTES)}"
+                    f"coefficients names {name!r}; attributes are {_listed(ATTRIBUTE_NAMES)}"
                 )
         self._put("coefficients", {name: _number(name, value) for name, value in weights.items()})
-
-    def _check_local(self) -> None:
-        if self.attention == "global":
-            return
-        for name, value in GLOBAL_ONLY.items():
-            if getattr(self, name) != value:
-                raise ParameterError(
-                    f'{name}={getattr(self, name)!r} needs attention="global"; local attention has '
-                    f"{name}={value!r}"
-                )
 
     def __hash__(self) -> int:
         return hash(repr(self))
@@ -291,15 +272,7 @@ class Config:
         >>> Config.from_json(Config().as_json()) == Config()
         True
         """
-        values = self.get_params()
-        return {
-            name: list(value)
-            if isinstance(value, tuple)
-            else dict(value)
-            if isinstance(value, Mapping)
-            else value
-            for name, value in values.items()
-        }
+        return dict(json.loads(json.dumps(self.get_params())))
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Config:
@@ -316,18 +289,9 @@ class Config:
         return float(self.coefficients)
 
     @property
-    def on_quotient(self) -> bool:
-        """Return whether pairs are trained on the quotient: from an equivariant initialisation."""
-        return self.initialisation == "equivariant"
-
-    @property
-    def engine_required(self) -> str | None:
-        """Return "torch" where a field needs that engine, else None.
-
-        >>> Config().engine_required, Config(encoder_patience=5).engine_required
-        (None, 'torch')
-        """
-        return "torch" if self.torch_reason else None
+    def hidden_width(self) -> int:
+        """Return h, the size of an encoder's hidden layers."""
+        return 4 * self.dimension if self.width is None else self.width
 
     @property
     def torch_reason(self) -> str:
@@ -339,10 +303,8 @@ class Config:
         needs_torch = {
             "encoder_edge_dropout": self.encoder_edge_dropout > 0,
             "encoder_weight_decay": self.encoder_weight_decay > 0,
-            "encoder_patience": self.encoder_patience > 0,
             "attention_layers": bool(self.attention_layers),
             "target": self.target in ("edge_to_nodes", "neighborhood"),
-            "window": self.window > 1,
             "reverse": self.attention == "global" and self.reverse == "tied",
         }
         for name, needed in needs_torch.items():
@@ -351,36 +313,6 @@ class Config:
                 value = getattr(self, name)
                 return f"{name}={value!r}{suffix} is computed by the torch engine only"
         return ""
-
-    @property
-    def encoder_training(self) -> EncoderTraining:
-        """Return the settings of encoder training that engines take."""
-        return EncoderTraining(
-            dimension=self.dimension,
-            width=4 * self.dimension if self.width is None else self.width,
-            depth=self.depth,
-            epochs=self.encoder_epochs,
-            learning_rate=self.encoder_learning_rate,
-            scores=self.scores,  # type: ignore[arg-type]
-            edge_dropout=self.encoder_edge_dropout,
-            weight_decay=self.encoder_weight_decay,
-            patience=self.encoder_patience,
-        )
-
-    def pair_training(self, attributes: Iterable[str]) -> PairTraining:
-        """Return the settings of global attention that engines take, for these attributes."""
-        return PairTraining(
-            scores=self.scores,  # type: ignore[arg-type]
-            reverse=self.reverse,  # type: ignore[arg-type]
-            initialisation=self.initialisation,  # type: ignore[arg-type]
-            learning_rate=self.learning_rate,
-            checkpoints=self.checkpoints,
-            window=self.window,
-            coefficients=tuple(map(self.coefficient, attributes)),
-            smoothing=self.smoothing,
-            reduction=self.reduction,  # type: ignore[arg-type]
-            layers=self.attention_layers,
-        )
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -38,18 +38,9 @@ def loss_terms(attributes: Iterable[str]) -> list[str]:
 class GlobalDivergences:
     """Divergences of targets from sources, by global attention.
 
-    Parameters
-    ----------
-    config : Config
-        With ``attention="global"``.
-    encoding : Encoding
-        How graphs become arrays, as learned in `fit`.
-    engine : Engine
-    seed : int
-        For the encoders of targets, which symmetric divergences and the baseline "target" need.
+    config: with ``attention="global"``. encoding: how graphs become arrays, as learned in `fit`.
+    seed: for the encoders of targets, which symmetric divergences need.
 
-    Examples
-    --------
     >>> from ddgk.engine import make_engine
     >>> config = Config.preset("paper").replace(checkpoints=(5,), encoder_epochs=5)
     >>> path, ring = Graph(3, [(0, 1), (1, 2)]), Graph(3, [(0, 1), (1, 2), (0, 2)])
@@ -67,9 +58,8 @@ class GlobalDivergences:
     @property
     def term_names(self) -> list[str]:
         """Return the names of the reported terms."""
-        if self.config.output != "terms":
-            return [self.config.output]
-        return loss_terms(self.encoding.attributes.names)
+        is_one = self.config.output != "terms"
+        return [self.config.output] if is_one else loss_terms(self.encoding.attributes.names)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -78,7 +68,7 @@ class GlobalDivergences:
 
     def encode(self, graph: Graph) -> EncodedGraph:
         """Encode a target, on its quotient where the initialisation allows it."""
-        return self.encoding.encode(graph, quotient=self.config.on_quotient)
+        return self.encoding.encode(graph, quotient=self.config.initialisation == "equivariant")
 
     def encode_sources(self, graphs: Sequence[Graph]) -> list[Encoder]:
         """Train an encoder for every graph."""
@@ -95,8 +85,7 @@ class GlobalDivergences:
         """Train the attention of pairs (target, source), given by position."""
         arrays = [(graphs[t], encoders[s].source) for t, s in pairs]
         seeds = [encoders[s].seed for _, s in pairs]
-        training = self.config.pair_training(self.encoding.attributes.names)
-        return self.engine.train_pairs(arrays, seeds, training, detail=detail)
+        return self.engine.train_pairs(arrays, seeds, self.config, detail=detail)
 
     def losses(
         self, graphs: Sequence[EncodedGraph], encoders: Sequence[Encoder], pairs: Sequence[Pair]
@@ -106,7 +95,7 @@ class GlobalDivergences:
         outcomes = self.train(graphs, encoders, pairs)
         for place, ((t, _), outcome) in enumerate(zip(pairs, outcomes, strict=True)):
             graph = graphs[t]
-            entropies = (_entropies(graph) * graph.unit_weights).sum(axis=1)
+            entropies = (graph.entropies * graph.unit_weights).sum(axis=1)
             found[place] = self.reported(outcome.terms.T, entropies[:, None], graph)
         return found
 
@@ -117,7 +106,7 @@ class GlobalDivergences:
         entries, (2, ...). Returns (n_terms, ...).
         """
         excess = terms.copy()
-        excess[:2] -= entropies / self._divisor(graph)
+        excess[:2] -= entropies / graph.divisors(self.config.reduction)[0]
         if self.config.output == "terms":
             return excess
         if self.config.output == "edges":
@@ -128,22 +117,12 @@ class GlobalDivergences:
             total = total + self.config.coefficient(name) * parts
         return total[None]
 
-    def _divisor(self, graph: EncodedGraph) -> float:
-        """Return the divisor of the structure loss: 1, or the number of entries."""
-        if self.config.reduction == "sum":
-            return 1.0
-        return float(graph.unit_weights.sum() * graph.node_weights.sum())
-
-    def self_losses(self, encoders: Sequence[Encoder]) -> Array:
-        """Return D'(S||S) of every encoder, (n_encoders, n_terms, n_checkpoints)."""
+    def baselines(self, encoders: Sequence[Encoder]) -> Array:
+        """Return what is subtracted: D'(S||S) or 0, (n_encoders, n_terms, n_checkpoints)."""
+        if self.config.baseline == "none":
+            return np.zeros((len(encoders), *self.shape))
         graphs = [self.encode(encoder.graph) for encoder in encoders]
         return self.losses(graphs, encoders, [(i, i) for i in range(len(encoders))])
-
-    def baselines(self, encoders: Sequence[Encoder]) -> Array:
-        """Return what is subtracted per source, (n_encoders, n_terms, n_checkpoints)."""
-        if self.config.baseline != "source":
-            return np.zeros((len(encoders), *self.shape))
-        return self.self_losses(encoders)
 
     def divergences(
         self,
@@ -152,36 +131,17 @@ class GlobalDivergences:
         baselines: Array,
         positions: Sequence[int] | None = None,
     ) -> Array:
-        """Return D of all targets from all sources.
+        """Return D of all targets from all sources, (n_targets, n_sources, n_terms, n_checkpoints).
 
-        Parameters
-        ----------
-        targets : sequence of Graph
-        encoders : sequence of Encoder
-        baselines : array of shape (n_sources, n_terms, n_checkpoints)
-            As `baselines` returned them.
-        positions : sequence of int, optional
-            The positions of the targets in the caller's list, for error messages.
-
-        Returns
-        -------
-        array of shape (n_targets, n_sources, n_terms, n_checkpoints)
+        baselines: as `baselines` returned them. positions: those of the targets in the caller's
+        list, for error messages.
         """
         grid = self._all_losses(targets, encoders, positions) - baselines
-        if self.config.baseline != "target" and not self.config.symmetric:
+        if not self.config.symmetric:
             return grid
         own = self.encode_sources(targets)
-        own_losses = self.self_losses(own)
-        if self.config.baseline == "target":
-            grid -= own_losses[:, None]
-        if self.config.symmetric:
-            mirrored = self._all_losses([encoder.graph for encoder in encoders], own)
-            if self.config.baseline == "source":
-                mirrored -= own_losses
-            elif self.config.baseline == "target":
-                mirrored -= self.self_losses(encoders)[:, None]
-            grid += mirrored.swapaxes(0, 1)
-        return grid
+        mirrored = self._all_losses([encoder.graph for encoder in encoders], own)
+        return grid + (mirrored - self.baselines(own)).swapaxes(0, 1)
 
     def _all_losses(
         self,
@@ -225,16 +185,8 @@ class GlobalDivergences:
     def _explain_one_way(self, target: Graph, encoder: Encoder) -> Explanation:
         graph = self.encode(target)
         (outcome,) = self.train([graph], [encoder], [(0, 0)], detail=True)
-        assert outcome.attention is not None
-        assert outcome.unit_terms is not None
-        assert outcome.costs is not None
-        if self.config.baseline == "target":
-            baseline = self.self_losses(self.encode_sources([target]))[0]
-        else:
-            baseline = self.baselines([encoder])[0]
-        by_class = self.reported(
-            outcome.unit_terms.swapaxes(0, 1), _entropies(graph)[:, None, :], graph
-        )
+        terms = outcome.unit_terms.swapaxes(0, 1)
+        by_class = self.reported(terms, graph.entropies[:, None, :], graph)
         attention = np.empty((target.n_nodes, encoder.graph.n_nodes))
         members = encoder.source.members
         attention[:, encoder.order] = _node_attention(graph, outcome.attention, members)
@@ -245,7 +197,7 @@ class GlobalDivergences:
             checkpoints=self.config.checkpoints,
             nodes=_by_node(graph, by_class),
             entries=self._entry_terms(graph, outcome.costs),
-            baseline=baseline,
+            baseline=self.baselines([encoder])[0],
             attention=attention,
             matrix=self.encoding.target,
         )
@@ -255,12 +207,7 @@ class GlobalDivergences:
         edge, non_edge = costs[:, graph.unit_classes][:, :, graph.classes]
         matrix = dense(graph.full)
         terms = np.stack([_excess(matrix, edge), _excess(1 - matrix, non_edge)])
-        return terms / self._divisor(graph)
-
-
-def _entropies(graph: EncodedGraph) -> Array:
-    assert graph.entropies is not None
-    return graph.entropies
+        return terms / graph.divisors(self.config.reduction)[0]
 
 
 def _by_node(graph: EncodedGraph, terms: Array) -> Array:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ddgk.config import Config
 from ddgk.engine.arrays import Engine, Source
@@ -65,26 +66,17 @@ def source_part(graph: Graph, encoding: Encoding, seed: int) -> Graph:
     """
     if graph.n_nodes <= MAX_SOURCE_NODES:
         return graph
+    from scipy.sparse.csgraph import breadth_first_order
+
     ordered = graph.permuted(encoding.canonical_order(graph))
-    word = scramble(np.array([seed], dtype=np.uint64))[0]
-    tails, heads = np.concatenate([ordered.edges, ordered.edges[:, ::-1]]).T
-    order = np.lexsort((heads, tails))
-    ends = np.searchsorted(tails[order], np.arange(ordered.n_nodes + 1))
-    seen = np.zeros(ordered.n_nodes, dtype=bool)
-    first = int(word % np.uint64(ordered.n_nodes))
+    n_nodes, word = graph.n_nodes, scramble(np.array([seed], dtype=np.uint64))[0]
+    links = sparse.csr_array((np.ones(graph.n_edges), tuple(ordered.edges.T)), (n_nodes, n_nodes))
+    links, first = sparse.csr_array(links + links.T), int(word % np.uint64(n_nodes))
     chosen: list[int] = []
-    for start in (*range(first, ordered.n_nodes), *range(first)):
-        queue = [] if seen[start] else [start]
-        seen[start] = True
-        while queue and len(chosen) < MAX_SOURCE_NODES:
-            node = queue.pop(0)
-            chosen.append(node)
-            for near in heads[order[ends[node] : ends[node + 1]]]:
-                if not seen[near]:
-                    seen[near] = True
-                    queue.append(int(near))
-        if len(chosen) >= MAX_SOURCE_NODES:
-            break
+    for start in (*range(first, n_nodes), *range(first)):
+        if start not in chosen and len(chosen) < MAX_SOURCE_NODES:
+            near = breadth_first_order(links, start, return_predecessors=False)
+            chosen += near[: MAX_SOURCE_NODES - len(chosen)].tolist()
     return induced(ordered, np.sort(np.asarray(chosen)))
 
 
@@ -94,21 +86,16 @@ def induced(graph: Graph, nodes: NDArray[np.int64]) -> Graph:
     place[nodes] = np.arange(len(nodes))
     kept = np.flatnonzero((place[graph.edges] >= 0).all(axis=1))
     changes: dict[str, Any] = {"n_nodes": len(nodes), "edges": place[graph.edges[kept]]}
-    for name, rows in (
-        ("node_labels", nodes),
-        ("node_names", nodes),
-        ("edge_labels", kept),
-    ):
+    carried = {
+        **dict.fromkeys(("node_labels", "node_names", "node_attributes"), nodes),
+        **dict.fromkeys(("edge_labels", "edge_weights", "edge_attributes"), kept),
+    }
+    for name, rows in carried.items():
         values = getattr(graph, name)
-        changes[name] = None if values is None else [values[row] for row in rows]
-    for name, rows in (
-        ("node_attributes", nodes),
-        ("edge_weights", kept),
-        ("edge_attributes", kept),
-    ):
-        values = getattr(graph, name, None)
-        if values is not None:
+        if isinstance(values, np.ndarray):
             changes[name] = values[rows]
+        else:
+            changes[name] = None if values is None else [values[row] for row in rows]
     return graph.replace(**changes)
 
 
@@ -116,17 +103,9 @@ def induced(graph: Graph, nodes: NDArray[np.int64]) -> Graph:
 class Encoder:
     """A trained source.
 
-    Attributes
-    ----------
-    graph : Graph
-        The source, as it was given.
-    order : array of shape (n_nodes,)
-        The canonical order of its nodes. The rows and columns of `source` are in this order, so a
-        renumbered graph has a bitwise identical encoder.
-    seed : int
-        The seed of the random initialisation of its pairs.
-    source : Source
-        The weights and attributes that engines take.
+    graph: the source, as it was given. order: the canonical order of its nodes, (n_nodes,); rows
+    and columns of `source` are in this order, so a renumbered graph has a bitwise identical
+    encoder. seed: of the random initialisation of its pairs. source: what engines take.
     """
 
     graph: Graph
@@ -145,23 +124,8 @@ def train_encoders(
     """Train an encoder for every graph (paper eq. 4).
 
     The initial weights are drawn from a hash of the seed and the encoded graph: its name, its
-    position and its node order do not matter.
+    position and its node order do not matter. Graphs have at most `ddgk.targets.MAX_NODES` nodes.
 
-    Parameters
-    ----------
-    graphs : sequence of Graph
-        The sources; at most `ddgk.targets.MAX_NODES` nodes each.
-    encoding : Encoding
-    config : Config
-    engine : Engine
-    seed : int
-
-    Returns
-    -------
-    list of Encoder
-
-    Examples
-    --------
     >>> from ddgk.engine import make_engine
     >>> ring = Graph(4, [(0, 1), (1, 2), (2, 3), (3, 0)])
     >>> train_encoders([ring], Encoding(), Config(encoder_epochs=5), make_engine(), 0)
@@ -169,25 +133,23 @@ def train_encoders(
     """
     for place, graph in enumerate(graphs):
         refuse_large(graph, LARGE, place)
-    training = config.encoder_training
     orders = [encoding.canonical_order(graph) for graph in graphs]
     ordered = [graph.permuted(order) for graph, order in zip(graphs, orders, strict=True)]
     encoded = [encoding.encode(graph, quotient=False) for graph in ordered]
     seeds = [content_seed(seed, one.digest) for one in encoded]
     initial = [
-        initial_weights((one.n_attending, one.matrix.shape[1]), own, training)
+        initial_weights((one.n_attending, one.matrix.shape[1]), own, config)
         for one, own in zip(encoded, seeds, strict=True)
     ]
     encoders = []
-    for place, weights in enumerate(engine.train_encoders(encoded, initial, training, seeds)):
+    for place, weights in enumerate(engine.train_encoders(encoded, initial, config, seeds)):
         if not all(np.isfinite(array).all() for array in weights.arrays()):
             raise NonFiniteLossError(
                 f"the encoder of {describe(graphs[place].name, place)} diverged; lower "
-                f"encoder_learning_rate (it is {training.learning_rate:g})"
+                f"encoder_learning_rate (it is {config.encoder_learning_rate:g})"
             )
         rows, members = encoding.source_rows(ordered[place])
-        values, known = tuple(r.values for r in rows), tuple(r.known for r in rows)
-        source = Source(weights, values, members, known)
+        source = Source(weights, tuple(rows), members)
         encoders.append(Encoder(graphs[place], orders[place], seeds[place], source))
     return encoders
 

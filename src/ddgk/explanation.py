@@ -114,7 +114,7 @@ class Explanation:
         else:
             tails, heads = edges.T
             found = shares[tails, heads]
-            if not getattr(self.target, "directed", False):
+            if not self.target.directed:
                 found = found + np.where(tails == heads, 0.0, shares[heads, tails])
         return {(names[u], names[v]): float(found[e]) for e, (u, v) in enumerate(edges.tolist())}
 

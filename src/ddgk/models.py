@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.attributes import Attribute, AttributeRows, NodeValues
+from ddgk.attributes import Attribute, filled
 from ddgk.compiling import prepare
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
@@ -27,7 +27,6 @@ from ddgk.engine.local import (
     STRUCTURE_TERMS,
     LocalOutcome,
     LocalSource,
-    LocalTraining,
     explain_local,
     train_local,
 )
@@ -90,7 +89,6 @@ class Model:
     def _engine(self, n_threads: int = 1) -> Engine:
         return make_engine(
             self.execution.engine,
-            precision=self.config.precision,
             device=self.execution.device,
             threads=n_threads,
             reason=self._torch_reason,
@@ -132,8 +130,7 @@ def _common_parts(
         ordered = graph.permuted(order)
         rows, members = encoding.source_rows(ordered)
         weights = _weights(tensors, place, config, encoding.encode(ordered, quotient=False))
-        values, known = tuple(r.values for r in rows), tuple(r.known for r in rows)
-        encoders.append(Encoder(graph, order, seed, Source(weights, values, members, known)))
+        encoders.append(Encoder(graph, order, seed, Source(weights, tuple(rows), members)))
     return {
         "config": config,
         "encoding": encoding,
@@ -146,8 +143,7 @@ def _weights(
     tensors: Mapping[str, NDArray[Any]], place: int, config: Config, encoded: EncodedGraph
 ) -> EncoderWeights:
     """Return the layers of an encoder; raise where they do not fit each other or its graph."""
-    training = config.encoder_training
-    sizes = [training.dimension, *[training.width] * config.depth, encoded.matrix.shape[1]]
+    sizes = [config.dimension, *[config.hidden_width] * config.depth, encoded.matrix.shape[1]]
     shapes: list[tuple[int, ...]] = [(encoded.n_attending, sizes[0])]
     shapes += [shape for a, b in pairwise(sizes) for shape in ((a, b), (b,))]
     parts = [tensors[f"encoder{place}.{number}"] for number in range(len(shapes))]
@@ -313,16 +309,6 @@ class LocalModel(Model):
         return np.dtype(np.float32)
 
     @property
-    def training(self) -> LocalTraining:
-        """Settings that the engine takes."""
-        return LocalTraining(
-            n_steps=self.config.checkpoints[-1],
-            rate=self.config.learning_rate,
-            coefficients=tuple(map(self.config.coefficient, self.encoding.attributes.names)),
-            smoothing=self.config.smoothing,
-        )
-
-    @property
     def kernel_weights(self) -> tuple[float, ...]:
         """Weights of `ddgk.features.PARTS` in the exponent of the kernel."""
         config = self.config
@@ -334,13 +320,13 @@ class LocalModel(Model):
     @cached_property
     def local_sources(self) -> list[LocalSource]:
         """Encoders and attributes as arrays."""
-        parts = [(encoder.source.weights, encoder.source.attributes) for encoder in self.encoders]
-        return [LocalSource(w.table, w.hidden, w.output, attributes) for w, attributes in parts]
+        sources = [encoder.source for encoder in self.encoders]
+        return [LocalSource(s.weights, tuple(map(filled, s.attributes))) for s in sources]
 
     @cached_property
     def directions(self) -> list[NDArray[np.float32]]:
         """Directions R of node views by source, (n_steps + 1, n_terms, n_directions) each."""
-        shape = (self.training.n_steps + 1, len(STRUCTURE_TERMS), N_DIRECTIONS)
+        shape = (self.config.checkpoints[-1] + 1, len(STRUCTURE_TERMS), N_DIRECTIONS)
         found = []
         for encoder in self.encoders:
             # Normal numbers from two hashes of (seed of the source, row, column).
@@ -358,7 +344,7 @@ class LocalModel(Model):
 
         views: also compute node views; real attributes are then left out of the training.
         """
-        sources, training = self.local_sources, self.training
+        sources = self.local_sources
         directions: Sequence[NDArray[np.float32]] = self.directions if views else ()
         if views:
             labels = [kind == LABELS for kind in self._kinds]
@@ -368,15 +354,12 @@ class LocalModel(Model):
 
             targets = replace(targets, attributes=kept(targets.attributes))
             sources = [replace(own, attributes=kept(own.attributes)) for own in sources]
-            training = replace(training, coefficients=kept(training.coefficients))
         if self.engine_name == "fused":
-            return train_local(targets, sources, training, directions, n_threads=n_threads)
+            return train_local(targets, sources, self.config, directions, n_threads=n_threads)
         from ddgk.engine.local_torch import train_local_torch
 
-        device, precision = self.execution.device, self.config.precision
-        return train_local_torch(
-            targets, sources, training, directions, precision=precision, device=device
-        )
+        device = self.execution.device
+        return train_local_torch(targets, sources, self.config, directions, device=device)
 
     @property
     def _kinds(self) -> list[int]:
@@ -391,12 +374,12 @@ class LocalModel(Model):
         """Return what the kernel takes of graphs."""
         targets = local_targets(graphs, self.encoding)
         outcome = self._train(targets, n_threads, views=True)
-        return describe_targets(targets, outcome, self._node_labels, self.training.n_steps)
+        return describe_targets(targets, outcome, self._node_labels, self.config.checkpoints[-1])
 
     def neighbourhoods(self, graphs: Sequence[Graph]) -> list[NDArray[np.int64]]:
         """Return ids of the t-hop neighbourhoods of all nodes of all graphs, for every t."""
         targets = local_targets(graphs, self.encoding)
-        found = node_neighbourhoods(targets, self._node_labels, self.training.n_steps)
+        found = node_neighbourhoods(targets, self._node_labels, self.config.checkpoints[-1])
         return [ids for ids, _ in found]
 
     def divergences(self, graphs: Sequence[Graph], positions: Sequence[int] | None = None) -> Array:
@@ -419,7 +402,7 @@ class LocalModel(Model):
             )
         encoder = self.encoders[source]
         targets = local_targets([graph], self.encoding)
-        found = explain_local(targets, self.local_sources[source], self.training)
+        found = explain_local(targets, self.local_sources[source], self.config)
         terms = found.terms[:, list(self.config.checkpoints)]
         entries = np.zeros((2, graph.n_nodes, graph.n_nodes))
         tails = np.repeat(np.arange(graph.n_nodes), np.diff(targets.out.starts))
@@ -473,9 +456,8 @@ class LocalModel(Model):
         found = cls(**parts, features=features)
         widths = [attribute.width for attribute in found.encoding.attributes.attributes]
         n_labels = 0 if found._node_labels is None else widths[found._node_labels]
-        features.check(
-            found.training.n_steps, sum(widths) if REALS in found._kinds else 0, n_labels
-        )
+        width = sum(widths) if REALS in found._kinds else 0
+        features.check(found.config.checkpoints[-1], width, n_labels)
         return found
 
 
@@ -510,14 +492,14 @@ def local_targets(graphs: Sequence[Graph], encoding: Encoding) -> LocalTargets:
     into = _adjacency(*ends[::-1], both, starts[-1]) if directed.any() else out
     columns = []
     for attribute in encoding.attributes.attributes:
-        own = np.concatenate([_observed(attribute.units(graph)) for graph in graphs])
-        given = np.concatenate([_observed(attribute.nodes(graph)) for graph in graphs])
-        columns.append(AttributeColumns(_kind(attribute), own, given))
+        own = np.concatenate([attribute.units(graph) for graph in graphs])
+        given = np.concatenate([attribute.nodes(graph) for graph in graphs])
+        columns.append(AttributeColumns(_kind(attribute), own, given, attribute.name))
     return LocalTargets(starts, out, into, tuple(columns))
 
 
 def _kind(attribute: Attribute) -> int:
-    return REALS if isinstance(attribute, NodeValues) else LABELS
+    return REALS if attribute.is_real else LABELS
 
 
 def _adjacency(
@@ -526,8 +508,3 @@ def _adjacency(
     order = np.argsort(tails, kind="stable")
     starts = np.searchsorted(tails[order], np.arange(n_nodes + 1)).astype(np.int64)
     return Adjacency(starts, heads[order], None if weights is None else weights[order])
-
-
-def _observed(rows: AttributeRows) -> Array:
-    """Return values with NaN where one is missing."""
-    return rows.values if rows.known is None else np.where(rows.known > 0, rows.values, np.nan)

@@ -89,7 +89,13 @@ def equitable_partition(colours: Integers, arcs: Arcs) -> Partition:
 
     colours: (n_nodes,) whole numbers that do not depend on the numbering of the nodes.
     """
-    return Partition(refined(colours, sort_arcs(len(colours), arcs)))
+    around = _sort_arcs(len(colours), arcs)
+    classes, is_stable = _refined_at_large(colours, around)
+    if not is_stable:
+        cells = _Cells(classes, around)
+        cells.refine()
+        classes = np.unique(cells.positions(), return_inverse=True)[1].reshape(-1)
+    return Partition(classes.astype(np.int64))
 
 
 def canonical_order(colours: Integers, arcs: Arcs) -> Integers:
@@ -101,7 +107,15 @@ def canonical_order(colours: Integers, arcs: Arcs) -> Integers:
 
     Returns (n_nodes,): the node that comes first, second, ...
     """
-    return ordered(colours, sort_arcs(len(colours), arcs))
+    around = _sort_arcs(len(colours), arcs)
+    classes, is_stable = _refined_at_large(colours, around)
+    if classes.max(initial=-1) < len(classes) - 1:
+        cells = _Cells(classes, around)
+        if not is_stable:
+            cells.refine()
+        cells.separate()
+        classes = cells.positions()
+    return np.argsort(classes)
 
 
 def block_sums(values: NDArray[np.float64], partition: Partition) -> NDArray[np.float64]:
@@ -116,7 +130,7 @@ def block_sums(values: NDArray[np.float64], partition: Partition) -> NDArray[np.
     return np.stack(sums, axis=1)
 
 
-class SortedArcs(NamedTuple):
+class _SortedArcs(NamedTuple):
     """Arcs sorted by their tails (row 0) and by their heads (row 1).
 
     starts: (2, n + 1). ends: (2, n_arcs): the arcs of node i lead to
@@ -129,7 +143,7 @@ class SortedArcs(NamedTuple):
     words: Words
 
 
-def sort_arcs(n_nodes: int, arcs: Arcs) -> SortedArcs:
+def _sort_arcs(n_nodes: int, arcs: Arcs) -> _SortedArcs:
     """Sort coded arcs by their tails and by their heads."""
     tails, heads = arcs.tails, arcs.heads
     known, kinds = np.unique(arcs.codes, return_inverse=True)
@@ -140,32 +154,10 @@ def sort_arcs(n_nodes: int, arcs: Arcs) -> SortedArcs:
     for row, key in enumerate((tails, heads)):
         np.cumsum(np.bincount(key, minlength=n_nodes), out=starts[row, 1:])
     ends = np.stack([heads[by_tail], tails[by_head]]).astype(np.int64, copy=False)
-    return SortedArcs(starts, ends, words[:, kinds.reshape(-1)[by_tail]].copy())
+    return _SortedArcs(starts, ends, words[:, kinds.reshape(-1)[by_tail]].copy())
 
 
-def refined(colours: Integers, arcs: SortedArcs) -> Integers:
-    """Return the classes of the coarsest equitable partition, numbered in order, (n,)."""
-    classes, is_stable = _refined_at_large(colours, arcs)
-    if is_stable:
-        return classes
-    cells = _Cells(classes, arcs)
-    cells.refine()
-    return np.unique(cells.positions(), return_inverse=True)[1].reshape(-1).astype(np.int64)
-
-
-def ordered(colours: Integers, arcs: SortedArcs) -> Integers:
-    """List nodes in the order of `canonical_order`, (n,)."""
-    classes, is_stable = _refined_at_large(colours, arcs)
-    if classes.max(initial=-1) < len(classes) - 1:
-        cells = _Cells(classes, arcs)
-        if not is_stable:
-            cells.refine()
-        cells.separate()
-        classes = cells.positions()
-    return np.argsort(classes)
-
-
-def _refined_at_large(colours: Integers, arcs: SortedArcs) -> tuple[Integers, bool]:
+def _refined_at_large(colours: Integers, arcs: _SortedArcs) -> tuple[Integers, bool]:
     """Split all classes by the hashes of their nodes, while rounds split many of them.
 
     Returns the classes, and whether no round would split any more.
@@ -199,7 +191,7 @@ class _Cells:
     the number of such positions as a Fenwick tree.
     """
 
-    def __init__(self, classes: Integers, arcs: SortedArcs) -> None:
+    def __init__(self, classes: Integers, arcs: _SortedArcs) -> None:
         n_nodes = len(classes)
         sizes = np.bincount(classes)
         starts = np.cumsum(sizes) - sizes

@@ -17,7 +17,6 @@ from scipy import sparse
 from ddgk.attributes import (
     Attribute,
     AttributeModel,
-    AttributeRows,
     both_ways,
     edge_ends,
     learn_attributes,
@@ -53,7 +52,7 @@ class TargetMatrix:
     nodes_attend: bool = False
 
 
-def adjacency(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:  # noqa: ARG001
+def adjacency(graph: Graph, weights: Array) -> TargetMatrix:
     """Node-To-Edges: B is the adjacency matrix (paper, section 3.1).
 
     B[i, j] = w of the edge from i to j; of an undirected graph both ways.
@@ -62,14 +61,14 @@ def adjacency(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:  # n
     if (weights != 1).any():
         codes += np.unique(weights, return_inverse=True)[1]
     arcs, shape = both_ways(graph, codes), (graph.n_nodes, graph.n_nodes)
-    if getattr(graph, "directed", False):
+    if graph.directed:
         tails, heads = graph.edges.T
         return TargetMatrix(_compressed(tails, heads, weights, shape), arcs)
     _, edges = edge_ends(graph)
     return TargetMatrix(_compressed(arcs.tails, arcs.heads, weights[edges], shape), arcs)
 
 
-def closeness(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:  # noqa: ARG001
+def closeness(graph: Graph, weights: Array) -> TargetMatrix:  # noqa: ARG001
     """Relate a node to all nodes by their distance in steps.
 
         B[i, j] = 1 - distance(i, j) / diameter
@@ -77,25 +76,29 @@ def closeness(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:  # n
     1 on the diagonal, 0 where j cannot be reached; the diameter is the largest finite distance, at
     least 1. Edge weights are not used.
     """
+    from scipy.sparse.csgraph import shortest_path
+
     refuse_large(graph, "closeness has a number for every pair of nodes; choose another target")
-    steps = step_distances(graph)
+    ones, shape = np.ones(graph.n_edges), (graph.n_nodes, graph.n_nodes)
+    links = sparse.csr_array((ones, tuple(graph.edges.T)), shape=shape)
+    steps = shortest_path(links, directed=graph.directed, unweighted=True)
     finite = np.isfinite(steps)
     diameter = max(1.0, float(steps[finite].max()))
     matrix = np.where(finite, 1 - np.where(finite, steps, 0) / diameter, 0.0)
     tails, heads = np.indices(matrix.shape).reshape(2, -1).astype(np.int64)
     codes = np.where(finite, steps, -1).astype(np.int64) + 1
-    if getattr(graph, "directed", False):  # an arc is known by its distance in both directions
+    if graph.directed:  # an arc is known by its distance in both directions
         codes = codes * (1 + int(codes.max())) + codes.T
     return TargetMatrix(matrix, Arcs(tails, heads, codes.ravel()))
 
 
-def edge_to_nodes(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:
+def edge_to_nodes(graph: Graph, weights: Array) -> TargetMatrix:
     """Edge-To-Nodes: units are edges, B is the incidence matrix (paper eq. 12).
 
     B[e, i] = w of edge e at its ends i. A graph without edges has one unit, of all nodes, with a
     row of zeros.
     """
-    arcs, n_edges = adjacency(graph, weights, seed).arcs, graph.n_edges
+    arcs, n_edges = adjacency(graph, weights).arcs, graph.n_edges
     if n_edges == 0:
         nothing = sparse.csr_array((1, graph.n_nodes), dtype=np.float64)
         everything = sparse.csr_array(np.full((1, graph.n_nodes), 1 / graph.n_nodes))
@@ -107,24 +110,22 @@ def edge_to_nodes(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:
     return TargetMatrix(_compressed(units, ends, weights[units], shape), arcs, members)
 
 
-def neighborhood(graph: Graph, weights: Array, seed: int = 0) -> TargetMatrix:
+def neighborhood(graph: Graph, weights: Array) -> TargetMatrix:
     """Neighbourhood: units are beginnings of random walks, B the nodes visited next (paper eq. 13).
 
     From every node `N_WALKS` walks are drawn. A unit consists of the first `PREFIX` nodes of one
     and averages their attention; B[i, j] = 1 where the walk visits j in its next `AHEAD` steps.
-    Every step is a hash of (seed, walk, step), so B depends on the node order: `Encoding` brings a
-    graph into its canonical order first. Edge weights are not used.
+    Every step is a hash of (walk, step), so B depends on the node order: `Encoding` brings a graph
+    into its canonical order first. Edge weights are not used.
     """
-    graph_arcs = adjacency(graph, weights, seed)
+    graph_arcs = adjacency(graph, weights)
     tails, heads = graph_arcs.matrix.indptr[:-1], graph_arcs.matrix.indices
     degrees = np.diff(graph_arcs.matrix.indptr)
     n_units = N_WALKS * graph.n_nodes
     units, here = np.arange(n_units), np.repeat(np.arange(graph.n_nodes), N_WALKS)
     visited, goes_on = [here], [np.ones(n_units, dtype=bool)]
     for step in range(1, PREFIX + AHEAD):
-        drawn = scramble(
-            scramble(np.uint64(seed % 2**64) + units.astype(np.uint64)) ^ np.uint64(step)
-        )
+        drawn = scramble(scramble(units.astype(np.uint64)) ^ np.uint64(step))
         share = (drawn >> np.uint64(11)).astype(np.float64) * 2.0**-53
         chosen = tails[here] + (share * degrees[here]).astype(np.int64)
         moves = goes_on[-1] & (degrees[here] > 0)
@@ -148,30 +149,18 @@ TARGETS: dict[str, Callable[..., TargetMatrix]] = {
     "edge_to_nodes": edge_to_nodes,
     "neighborhood": neighborhood,
 }
-DRAWN = frozenset({"neighborhood"})  # drawn from a seed, node by node: the node order matters
+DRAWN = frozenset({"neighborhood"})  # drawn node by node: the node order matters
 
 
 @dataclass(frozen=True)
 class Encoding:
     """How a model turns graphs into arrays: everything learned in `fit`, and a few settings.
 
-    Parameters
-    ----------
-    attributes : AttributeModel
-        What nodes and edges carry, as learned in `fit`.
-    weight_scale : WeightScale or None
-        How edge weights become entries of B in [0, 1]; None: edge weights are not used.
-    target : str
-        A name in `TARGETS`.
-    edge_label_neighbourhood : {"pooled", "two_hop"}
-        How edge labels around a node are counted.
-    seed : int
-        For target matrices that are drawn.
-    largest_weight : float
-        The largest absolute edge weight of `fit`; larger ones are clipped with a warning.
+    weight_scale: how edge weights become entries of B in [0, 1]; None: they are not used. target: a
+    name in `TARGETS`. edge_label_neighbourhood: how edge labels around a node are counted, "pooled"
+    or "two_hop". largest_weight: the largest absolute edge weight of `fit`; larger ones are clipped
+    with a warning.
 
-    Examples
-    --------
     >>> graph = Graph(3, [(0, 1), (1, 2)])
     >>> Encoding(target="closeness").encode(graph, quotient=False).matrix.tolist()
     [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
@@ -181,7 +170,6 @@ class Encoding:
     weight_scale: WeightScale | None = None
     target: str = "adjacency"
     edge_label_neighbourhood: str = "pooled"
-    seed: int = 0
     largest_weight: float = 0.0
 
     def __post_init__(self) -> None:
@@ -196,19 +184,11 @@ class Encoding:
         """Learn attributes and the scale of edge weights from the graphs of `fit`."""
         attributes = learn_attributes(graphs, config.attributes)
         neighbourhood = config.edge_label_neighbourhood
-        scale = None
-        if any(graph.edge_weights is not None for graph in graphs):
-            scale = learn_weight_scale(graphs, policies)
+        given = [graph.edge_weights for graph in graphs if graph.edge_weights is not None]
+        largest = max((float(np.abs(weights).max(initial=0)) for weights in given), default=0.0)
+        scale = learn_weight_scale(graphs, policies) if given else None
         scale = None if scale is None or scale.rule == "ignore" else scale
-        largest = max(
-            (
-                float(np.abs(g.edge_weights).max(initial=0))
-                for g in graphs
-                if g.edge_weights is not None
-            ),
-            default=0.0,
-        )
-        return cls(attributes, scale, config.target, neighbourhood, largest_weight=largest)
+        return cls(attributes, scale, config.target, neighbourhood, largest)
 
     @property
     def torch_reason(self) -> str:
@@ -219,7 +199,7 @@ class Encoding:
 
     def target_matrix(self, graph: Graph) -> TargetMatrix:
         """Build the target matrix of a graph, in its node order."""
-        return TARGETS[self.target](graph, self.edge_weights(graph), self.seed)
+        return TARGETS[self.target](graph, self.edge_weights(graph))
 
     def encode(self, graph: Graph, *, quotient: bool) -> EncodedGraph:
         """Turn a graph into arrays: by class of its coarsest equitable partition, or by node.
@@ -246,7 +226,7 @@ class Encoding:
         build = adjacency if self.target in DRAWN else TARGETS[self.target]
         return canonical_order(*self._codes(graph, build(graph, self.edge_weights(graph)).arcs))
 
-    def source_rows(self, graph: Graph) -> tuple[list[AttributeRows], Any]:
+    def source_rows(self, graph: Graph) -> tuple[list[Array], Any]:
         """Return Q_u of the rows of an encoder's table, per attribute, and their member nodes."""
         target = self.target_matrix(graph)
         if target.members is None or target.nodes_attend:
@@ -261,7 +241,6 @@ class Encoding:
             "weight_scale": None if self.weight_scale is None else self.weight_scale.as_json(),
             "target": self.target,
             "edge_label_neighbourhood": self.edge_label_neighbourhood,
-            "seed": self.seed,
             "largest_weight": self.largest_weight,
         }
 
@@ -274,7 +253,6 @@ class Encoding:
             None if scale is None else WeightScale.from_json(scale),
             str(values["target"]),
             str(values["edge_label_neighbourhood"]),
-            int(values["seed"]),
             float(values["largest_weight"]),
         )
 
@@ -343,16 +321,16 @@ class Encoding:
         """Return what distinguishes edges, per attribute of edges."""
         return [a.codes(graph) for a in self.attributes.attributes if a.of_edges]
 
-    def _carried(self, attribute: Attribute, graph: Graph, target: TargetMatrix) -> AttributeRows:
+    def _carried(self, attribute: Attribute, graph: Graph, target: TargetMatrix) -> Array:
         """Return Q_u of every unit: of a node, of an edge, or the mean of a unit's members."""
         if target.members is None:
             return attribute.units(graph)
         if attribute.of_edges and self.target == "edge_to_nodes" and graph.n_edges:
             return attribute.edges(graph)
         rows = attribute.units(graph)
-        if rows.known is None:
-            return AttributeRows(np.asarray(target.members @ rows.values))
-        return pooled(target.members, rows)
+        if attribute.is_real:
+            return pooled(target.members, rows, True)
+        return np.asarray(target.members @ rows)
 
     def _attribute_arrays(
         self,
@@ -363,16 +341,14 @@ class Encoding:
         units: Partition,
         sums: Any,
     ) -> AttributeArrays:
-        own = _chosen(self._carried(attribute, graph, target), units)
-        given = _chosen(attribute.nodes(graph), nodes)
+        own = self._carried(attribute, graph, target)[units.representatives]
+        given = attribute.nodes(graph)[nodes.representatives]
         two_hops = self.edge_label_neighbourhood == "two_hop" and target.members is None
         if attribute.name == "edge_labels" and two_hops:
-            return AttributeArrays(own.values, two_hop(sums, given).values, own.values)
-        around = pooled(sums, given)
-        if own.known is None or around.known is None or given.known is None:
-            return AttributeArrays(own.values, around.values, given.values)
-        known = (own.known, around.known, given.known)
-        return AttributeArrays(own.values, around.values, given.values, known)
+            around, given = two_hop(sums, given), own
+        else:
+            around = pooled(sums, given, attribute.is_real)
+        return AttributeArrays(own, around, given, attribute.is_real, attribute.name)
 
 
 def refuse_large(graph: Graph, why: str, position: int | None = None) -> None:
@@ -382,24 +358,6 @@ def refuse_large(graph: Graph, why: str, position: int | None = None) -> None:
             f"{describe(graph.name, position)} has {graph.n_nodes} nodes, but at most {MAX_NODES} "
             f"are possible here: {why}"
         )
-
-
-def step_distances(graph: Graph) -> Array:
-    """Return the number of steps from every node to every other; inf where there is no path."""
-    from scipy.sparse.csgraph import shortest_path
-
-    shape = (graph.n_nodes, graph.n_nodes)
-    ones = np.ones(graph.n_edges)
-    matrix = sparse.csr_array((ones, (graph.edges[:, 0], graph.edges[:, 1])), shape=shape)
-    directed = bool(getattr(graph, "directed", False))
-    steps: Array = shortest_path(matrix, directed=directed, unweighted=True)
-    return steps
-
-
-def _chosen(rows: AttributeRows, partition: Partition) -> AttributeRows:
-    """Return the rows of one representative of each class."""
-    places = partition.representatives
-    return AttributeRows(rows.values[places], None if rows.known is None else rows.known[places])
 
 
 def _joined(codes: Sequence[Integers], size: int) -> Integers:

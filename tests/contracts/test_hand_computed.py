@@ -16,7 +16,6 @@ sign of the gradient; with learning rate ln(3) / 2, scores (-rate, rate) give at
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import exp, log, sqrt
 
 import numpy as np
@@ -25,13 +24,10 @@ import pytest
 from ddgk.config import Config
 from ddgk.divergence import GlobalDivergences
 from ddgk.encoder import Encoder
-from ddgk.engine import make_engine
 from ddgk.engine.arrays import (
     AttributeArrays,
     EncodedGraph,
-    EncoderTraining,
     EncoderWeights,
-    PairTraining,
     Source,
 )
 from ddgk.graphs import Graph
@@ -57,22 +53,22 @@ LABELS = AttributeArrays(
 def torch64():
     """The reference engine, which has every option."""
     pytest.importorskip("torch", reason="the torch engine needs torch")
-    return make_engine("torch", precision="float64")
+    from ddgk.engine.torch import TorchEngine
+
+    return TorchEngine("float64")
 
 
-def training(**changes) -> PairTraining:
+def training(**changes) -> Config:
     settings = {
-        "scores": "linear",
-        "reverse": "tied",
-        "initialisation": "equivariant",
+        "attention": "global",
         "learning_rate": LN3 / 2,
         "checkpoints": (0, 1),
         "smoothing": 0.0,
     }
-    return PairTraining(**{**settings, **changes})
+    return Config(**{**settings, **changes})
 
 
-def score(engine, settings: PairTraining, *, labels: bool = False):
+def score(engine, settings: Config, *, labels: bool = False):
     graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (LABELS,) if labels else ())
     source = Source(WEIGHTS, (np.array([A, B]),) if labels else ())
     return engine.train_pairs([(graph, source)], [0], settings, detail=True)[0]
@@ -105,17 +101,17 @@ def test_tied_structure(torch64):
     assert found.attention == pytest.approx(np.array([[1 / 4, 3 / 4]] * 3), abs=1e-6)
 
 
-def test_sum_reduction(engine64):
+def test_sum_reduction(engine):
     """With sums in place of means: nine times as much as in `test_free_structure`."""
-    found = score(engine64, training(reverse="free", reduction="sum"))
+    found = score(engine, training(reverse="free", reduction="sum"))
     y = LN3 / 2 * (1 + 2 * LN3)
-    assert found.terms[0] == pytest.approx([4 * log(2), 5 * log(2)], abs=1e-12)
+    assert found.terms[0] == pytest.approx([4 * log(2), 5 * log(2)], abs=1e-6)
     assert found.terms[1] == pytest.approx(
         [2 * softplus(-y) + 2 * softplus(y), softplus(y) + 4 * softplus(-y)], abs=1e-5
     )
 
 
-def test_free_structure(engine64):
+def test_free_structure(engine):
     """Free, structure only.
 
     Start: R = r = 0, so Y = 0, s = 1/2; edges = 4/9 ln 2, non_edges = 5/9 ln 2.
@@ -124,25 +120,25 @@ def test_free_structure(engine64):
     After one step Y = 2 ln 3 (-+rate) -+ rate: -rate (1 + 2 ln 3) in columns 0 and 2, plus that in
     column 1. Column 1 has 2 edges and 1 non-edge, columns 0 and 2 together 2 edges and 4 non-edges.
     """
-    found = score(engine64, training(reverse="free"))
+    found = score(engine, training(reverse="free"))
     y = LN3 / 2 * (1 + 2 * LN3)
-    assert found.terms[0] == pytest.approx([4 / 9 * log(2), 5 / 9 * log(2)], abs=1e-12)
+    assert found.terms[0] == pytest.approx([4 / 9 * log(2), 5 / 9 * log(2)], abs=1e-6)
     assert found.terms[1] == pytest.approx(
         [(2 * softplus(-y) + 2 * softplus(y)) / 9, (softplus(y) + 4 * softplus(-y)) / 9], abs=1e-5
     )
-    assert found.attention == pytest.approx(np.full((3, 2), 1 / 2), abs=1e-12)
+    assert found.attention == pytest.approx(np.full((3, 2), 1 / 2), abs=1e-6)
 
 
-def test_tanh_scores(engine64):
+def test_tanh_scores(engine):
     """With tanh on the scores, Z = tanh(ln 3) = (9 - 1) / (9 + 1) = 4/5 in place of ln 3."""
-    found = score(engine64, training(reverse="free", scores="tanh"))
+    found = score(engine, training(reverse="free", scores="tanh"))
     y = LN3 / 2 * (1 + 2 * 0.8)
     assert found.terms[1] == pytest.approx(
         [(2 * softplus(-y) + 2 * softplus(y)) / 9, (softplus(y) + 4 * softplus(-y)) / 9], abs=1e-5
     )
 
 
-def test_labels(engine64):
+def test_labels(engine):
     """Free, with node labels and coefficient 1.
 
     Start: P Q_u = (1/2, 1/2), so the attention term is ln 2. s(Y) = 1/2 everywhere, so every
@@ -153,33 +149,31 @@ def test_labels(engine64):
     and the attention term to ln(4/3).
     Smoothed by e, the first is still ln 2 and the last -log((1 - e) 3/4 + e/2).
     """
-    how = {"reverse": "free", "coefficients": (1.0,)}
-    found = score(engine64, training(**how), labels=True)
-    assert found.terms[0, 2:] == pytest.approx([log(2), (2 * log(3) + log(3 / 2)) / 3], abs=1e-12)
+    how = {"reverse": "free"}
+    found = score(engine, training(**how), labels=True)
+    assert found.terms[0, 2:] == pytest.approx([log(2), (2 * log(3) + log(3 / 2)) / 3], abs=1e-6)
     assert found.terms[1, 2] == pytest.approx(log(4 / 3), abs=1e-6)
     assert found.attention == pytest.approx(
         np.array([[3 / 4, 1 / 4], [1 / 4, 3 / 4], [3 / 4, 1 / 4]]), abs=1e-6
     )
-    smoothed = score(engine64, training(**how, smoothing=0.1), labels=True)
-    assert smoothed.terms[0, 2] == pytest.approx(log(2), abs=1e-12)
+    smoothed = score(engine, training(**how, smoothing=0.1), labels=True)
+    assert smoothed.terms[0, 2] == pytest.approx(log(2), abs=1e-6)
     assert smoothed.terms[1, 2] == pytest.approx(-log(0.9 * 3 / 4 + 0.05), abs=1e-6)
 
 
-def one_step(engine, seed=0, **changes) -> EncoderWeights:
+def one_step(engine, **changes) -> EncoderWeights:
     initial = EncoderWeights(
         np.array([[1.0], [-1.0]]),
         ((np.array([[LN3 / 2]]), np.array([0.0])),),
         (np.array([[2 * LN3, 0.0]]), np.array([LN3, LN3])),
     )
-    plain = EncoderTraining(
-        dimension=1, width=1, depth=1, epochs=1, learning_rate=0.1, scores="linear"
-    )
+    plain = Config(dimension=1, width=1, depth=1, encoder_epochs=1, encoder_learning_rate=0.1)
     graph = EncodedGraph(EDGE, np.ones(2), np.ones(2))
-    (trained,) = engine.train_encoders([graph], [initial], replace(plain, **changes), [seed])
+    (trained,) = engine.train_encoders([graph], [initial], plain.replace(**changes), [0])
     return trained
 
 
-def test_encoder_step(engine64):
+def test_encoder_step(engine):
     """One Adam step of an encoder of the edge.
 
     E = (1, -1)^T, W_1 = ln(3)/2, b_1 = 0, W_o = (2 ln 3, 0), b_o = (ln 3, ln 3). Then
@@ -191,7 +185,7 @@ def test_encoder_step(engine64):
     positive; so dE = (+, -), dW_1 = E . that = +, db_1 = +. Every parameter moves by the rate
     against its sign.
     """
-    trained = one_step(engine64)
+    trained = one_step(engine)
     assert trained.table == pytest.approx(np.array([[0.9], [-0.9]]), abs=1e-6)
     assert trained.hidden[0][0] == pytest.approx(np.array([[LN3 / 2 - 0.1]]), abs=1e-6)
     assert trained.hidden[0][1] == pytest.approx(np.array([-0.1]), abs=1e-6)
@@ -201,7 +195,7 @@ def test_encoder_step(engine64):
 
 def test_encoder_step_with_weight_decay(torch64):
     """The same step with decay 2: at rate .1, weights are first taken times .8; biases are not."""
-    trained = one_step(torch64, weight_decay=2.0)
+    trained = one_step(torch64, encoder_weight_decay=2.0)
     assert trained.table == pytest.approx(np.array([[0.7], [-0.7]]), abs=1e-6)
     assert trained.hidden[0][0] == pytest.approx(np.array([[0.4 * LN3 - 0.1]]), abs=1e-6)
     assert trained.hidden[0][1] == pytest.approx(np.array([-0.1]), abs=1e-6)
@@ -217,33 +211,14 @@ def test_encoder_step_with_all_edges_hidden(torch64):
     Taken for non-edges, the entries off the diagonal would have moved it: dX_1 of node 1 were
     2 ln 3 (1/8).
     """
-    trained = one_step(torch64, edge_dropout=0.999999)
+    trained = one_step(torch64, encoder_edge_dropout=0.999999)
     assert trained.table == pytest.approx(np.array([[0.9], [-1.0]]), abs=1e-6)
     assert trained.hidden[0][0] == pytest.approx(np.array([[LN3 / 2 - 0.1]]), abs=1e-6)
     assert trained.output[0] == pytest.approx(np.array([[2 * LN3 - 0.1, 0.1]]), abs=1e-6)
     assert trained.output[1] == pytest.approx(np.array([LN3 - 0.1] * 2), abs=1e-6)
 
 
-def test_encoder_that_gets_worse_returns_its_initial_weights(torch64):
-    """The same step with the entry (1, 1) held out, a non-edge.
-
-        dL/dZ = (s - B) / 3 = [[3/10, -1/12], [-1/6, 0]]
-    db_o = (2/15, -1/12), dW_o = 1/2 (7/15, -1/12), dE = (+, -), dW_1 = +, db_1 = +. At rate .1
-    node 1 goes to X_1 = tanh(-.9 (ln(3)/2 - .1) - .1) = -.46 and Z(1, 1) to .1 X_1 + ln 3 + .1,
-    more than ln 3: the non-edge costs more than before. So the initial weights are best.
-    """
-    from ddgk.engine.equations import held_out_entries
-
-    patient = EncoderTraining(1, 1, 1, 1, 0.1, "linear", patience=1)
-    only = [[False, False], [False, True]]
-    seed = next(s for s in range(1000) if held_out_entries((2, 2), s, patient).tolist() == only)
-    for epochs in (1, 50):
-        trained = one_step(torch64, seed, epochs=epochs, patience=1)
-        assert trained.table.tolist() == [[1.0], [-1.0]]
-        assert trained.output[1].tolist() == [LN3, LN3]
-
-
-def test_divergence_and_its_baseline(engine64):
+def test_divergence_and_its_baseline(engine):
     """D(T||S) = D'(T||S) - D'(S||S) at the start (eq. 10).
 
     Y = 0 everywhere, and 2 of 4 entries of the edge seen through itself are edges:
@@ -257,15 +232,14 @@ def test_divergence_and_its_baseline(engine64):
         width=1,
         depth=1,
         baseline="source",
-        precision="float64",
     )
-    scorer = GlobalDivergences(config, Encoding(), engine64, seed=0)
+    scorer = GlobalDivergences(config, Encoding(), engine, seed=0)
     path, edge = Graph(3, [(0, 1), (1, 2)]), Graph(2, [(0, 1)])
     encoders = [Encoder(edge, np.arange(2), 0, Source(WEIGHTS))]
     baselines = scorer.baselines(encoders)
-    assert baselines[0, :, 0] == pytest.approx([log(2) / 2, log(2) / 2], abs=1e-12)
+    assert baselines[0, :, 0] == pytest.approx([log(2) / 2, log(2) / 2], abs=1e-6)
     found = scorer.divergences([path, edge], encoders, baselines)
-    assert found[0, 0, :, 0] == pytest.approx([-log(2) / 18, log(2) / 18], abs=1e-12)
+    assert found[0, 0, :, 0] == pytest.approx([-log(2) / 18, log(2) / 18], abs=1e-6)
     assert (found[1] == 0).all()
 
 
@@ -281,10 +255,9 @@ def test_real_values(torch64):
     go to (1/4, 3/4) by the structure, inferred -1/2.
     """
     y, around = np.array([[0.0], [2.0], [0.0]]), np.array([[2.0], [0.0], [2.0]])
-    ones = (np.ones((3, 1)),) * 3
-    graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (AttributeArrays(y, around, y, ones),))
-    source = Source(WEIGHTS, (np.array([[1.0], [-1.0]]),), None, (np.ones((2, 1)),))
-    how = training(coefficients=(1.0,))
+    graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (AttributeArrays(y, around, y, True),))
+    source = Source(WEIGHTS, (np.array([[1.0], [-1.0]]),))
+    how = training()
     (found,) = torch64.train_pairs([(graph, source)], [0], how, detail=True)
     assert found.terms[0, 2:] == pytest.approx([4 / 3, 4 / 3], abs=1e-12)
     assert found.attention == pytest.approx(
@@ -295,12 +268,12 @@ def test_real_values(torch64):
 
 def test_missing_values_cost_nothing(torch64):
     """As above, node 1 of the target and node 1 of the source unknown: P y(S) = 1 by node 0."""
-    y, around = np.array([[0.0], [0.0], [0.0]]), np.array([[0.0], [0.0], [0.0]])
-    known = np.array([[1.0], [0.0], [1.0]])
-    arrays = AttributeArrays(y, around, y, (known, 1 - known, known))
+    nan = np.nan
+    y, around = np.array([[0.0], [nan], [0.0]]), np.array([[nan], [0.0], [nan]])
+    arrays = AttributeArrays(y, around, y, True)
     graph = EncodedGraph(PATH, np.ones(3), np.ones(3), (arrays,))
-    source = Source(WEIGHTS, (np.array([[1.0], [0.0]]),), None, (np.array([[1.0], [0.0]]),))
-    how = training(coefficients=(1.0,), checkpoints=(0,))
+    source = Source(WEIGHTS, (np.array([[1.0], [nan]]),))
+    how = training(checkpoints=(0,))
     (found,) = torch64.train_pairs([(graph, source)], [0], how, detail=True)
     assert found.unit_terms[0, 2] * 3 == pytest.approx([1, 0, 1], abs=1e-12)
     assert found.terms[0, 3] == 0
@@ -311,12 +284,14 @@ def test_an_attention_network_of_two_layers(torch64):
 
     The gradient of U is dL/dA V_2^T V_1^T; Adam's first step moves every entry of U by the rate.
     """
-    found = score(torch64, training(layers=(2, 3)))
+    found = score(torch64, training(attention_layers=(2, 3)))
     assert found.terms[0] == pytest.approx([4 / 9 * log(4 / 3), 5 / 9 * log(4)], abs=1e-12)
     from ddgk.engine.initialisation import initial_attention
 
     source = Source(WEIGHTS)
-    left, between, right = initial_attention((3, 3, 2, 2), source, 0, training(layers=(2, 3)))
+    left, between, right = initial_attention(
+        (3, 3, 2, 2), source, 0, training(attention_layers=(2, 3))
+    )
     assert not left.any()
     slopes = np.array([[1.0, -1.0]] * 3)  # dL/dA of every row, but for a positive factor
     moved = -LN3 / 2 * np.sign(slopes @ right.T @ between.T)

@@ -14,8 +14,6 @@ from ddgk.divergence import GlobalDivergences
 from ddgk.engine.arrays import (
     AttributeArrays,
     EncodedGraph,
-    EncoderTraining,
-    PairTraining,
     Source,
 )
 from ddgk.engine.fused import FusedEngine
@@ -27,8 +25,19 @@ from ddgk.targets import Encoding
 from specimens import random_graph
 
 FIELDS = ("terms", "unit_terms", "attention", "costs")
-PLAIN = PairTraining("linear", "free", "glorot", 0.02, (1, 5, 50), 1, (1.0, 0.5))
-SHAPE = EncoderTraining(3, 5, 2, 20, 0.05, "linear")
+PLAIN = Config(
+    attention="global",
+    reverse="free",
+    initialisation="glorot",
+    learning_rate=0.02,
+    checkpoints=(1, 5, 50),
+    coefficients={"node_labels": 1.0, "edge_labels": 0.5},
+    dimension=3,
+    width=5,
+    depth=2,
+    encoder_epochs=20,
+    encoder_learning_rate=0.05,
+)
 
 
 @pytest.fixture(scope="module")
@@ -56,17 +65,18 @@ def a_graph(seed: int, n_units: int, *, kind: str = "sparse", weights=False) -> 
     matrix = sparse.csr_array(dense) if kind == "sparse" else dense
     sizes = rng.integers(1, 4, n_nodes).astype(float) if weights else np.ones(n_nodes)
     attributes = []
-    for width, one_hot in ((5, True), (3, False)):
+    for name, width, one_hot in (("node_labels", 5, True), ("edge_labels", 3, False)):
         units, around = (distributions(rng, n_units, width, one_hot=one_hot) for _ in range(2))
         around[: n_units // 4] = 0  # a unit without neighbours
         nodes = distributions(rng, n_nodes, width, one_hot=one_hot)
-        attributes.append(AttributeArrays(units, around, nodes * (1 if one_hot else 3)))
+        carried = nodes * (1 if one_hot else 3)
+        attributes.append(AttributeArrays(units, around, carried, name=name))
     return EncodedGraph(matrix, sizes, sizes, tuple(attributes))
 
 
-def a_source(seed: int, n_nodes: int, training: EncoderTraining = SHAPE) -> Source:
+def a_source(seed: int, n_nodes: int, config: Config = PLAIN) -> Source:
     rng = np.random.default_rng(seed)
-    weights = initial_weights((n_nodes, n_nodes), seed, training)
+    weights = initial_weights((n_nodes, n_nodes), seed, config)
     biased = tuple((w, rng.normal(size=b.shape) * 0.2) for w, b in weights.hidden)
     output = (weights.output[0], rng.normal(size=n_nodes) * 0.2)
     attributes = tuple(
@@ -75,11 +85,11 @@ def a_source(seed: int, n_nodes: int, training: EncoderTraining = SHAPE) -> Sour
     return Source(replace(weights, hidden=biased, output=output), attributes)
 
 
-def assert_close(found, expected, tolerance=1e-6):
+def assert_close(found, expected, tolerance=1e-3):
     for one, other in zip(found, expected, strict=True):
         for field in FIELDS:
             np.testing.assert_allclose(
-                getattr(one, field), getattr(other, field), rtol=tolerance, atol=1e-9
+                getattr(one, field), getattr(other, field), rtol=tolerance, atol=tolerance
             )
 
 
@@ -103,23 +113,23 @@ SEEDS = list(range(100, 100 + len(PAIRS)))
 
 # Every pair of values of two options at least once.
 COVERING = [
-    ("linear", "mean", 0.01, (1.0, 0.5)),
-    ("linear", "sum", 0.0, (0.0, 0.0)),
-    ("tanh", "sum", 0.01, (0.0, 0.0)),
-    ("tanh", "mean", 0.0, (1.0, 0.5)),
-    ("linear", "mean", 0.01, (0.0, 0.0)),
-    ("tanh", "sum", 0.0, (1.0, 0.5)),
+    ("linear", "mean", 0.01, 1.0),
+    ("linear", "sum", 0.0, 0.0),
+    ("tanh", "sum", 0.01, 0.0),
+    ("tanh", "mean", 0.0, 1.0),
+    ("linear", "mean", 0.01, 0.0),
+    ("tanh", "sum", 0.0, 1.0),
 ]
 
 
 @pytest.mark.parametrize(("scores", "reduction", "smoothing", "coefficients"), COVERING, ids=str)
 def test_parity_with_the_reference(reference, scores, reduction, smoothing, coefficients):
-    training = replace(
-        PLAIN, scores=scores, reduction=reduction, smoothing=smoothing, coefficients=coefficients
+    training = PLAIN.replace(
+        scores=scores, reduction=reduction, smoothing=smoothing, coefficients=coefficients
     )
     found, expected = (
         engine.train_pairs(PAIRS, SEEDS, training, detail=True)
-        for engine in (FusedEngine("float64"), reference)
+        for engine in (FusedEngine(), reference)
     )
     assert_close(found, expected)
 
@@ -128,19 +138,19 @@ def test_parity_with_the_reference(reference, scores, reduction, smoothing, coef
 @pytest.mark.parametrize("smoothing", [0.01, 0.0])
 def test_parity_of_large_pairs(reference, scores, smoothing):
     assert all(is_alone(*pair) == (place == 1) for place, pair in enumerate(LARGE))
-    training = replace(PLAIN, scores=scores, smoothing=smoothing, checkpoints=(0, 3, 12))
+    training = PLAIN.replace(scores=scores, smoothing=smoothing, checkpoints=(0, 3, 12))
     found, expected = (
         engine.train_pairs(LARGE, [1, 2], training, detail=True)
-        for engine in (FusedEngine("float64"), reference)
+        for engine in (FusedEngine(), reference)
     )
     assert_close(found, expected)
 
 
 def test_checkpoints_and_reports(reference):
-    training = replace(PLAIN, checkpoints=(0, 2, 3, 9))
+    training = PLAIN.replace(checkpoints=(0, 2, 3, 9))
     found, expected = (
         engine.train_pairs(PAIRS, SEEDS, training, detail=True)
-        for engine in (FusedEngine("float64"), reference)
+        for engine in (FusedEngine(), reference)
     )
     assert_close(found, expected)
 
@@ -149,37 +159,27 @@ def test_checkpoints_and_reports(reference):
     ("dimension", "width", "depth"), [(1, 1, 1), (4, 16, 4), (9, 2, 1), (5, 7, 3)]
 )
 def test_any_encoder_shape(reference, dimension, width, depth):
-    shape = EncoderTraining(dimension, width, depth, 30, 0.05, "linear")
+    shape = PLAIN.replace(dimension=dimension, width=width, depth=depth, encoder_epochs=30)
     source = a_source(3, 11, shape)
     pairs = [(a_graph(seed, n), source) for seed, n in enumerate((4, 9, 10))]
     for scores in ("linear", "tanh"):
-        training = replace(PLAIN, scores=scores)
+        training = PLAIN.replace(scores=scores)
         found, expected = (
             engine.train_pairs(pairs, [7, 8, 9], training, detail=True)
-            for engine in (FusedEngine("float64"), reference)
+            for engine in (FusedEngine(), reference)
         )
         assert_close(found, expected)
     for scores in ("linear", "tanh"):
-        training = replace(shape, scores=scores)
+        training = shape.replace(scores=scores)
         graphs = [a_graph(20 + n, n) for n in (1, 6, 13, 70)]
         starts = [initial_weights(p.matrix.shape, n, shape) for n, p in enumerate(graphs)]
         found, expected = (
-            engine.train_encoders(graphs, starts, training)
-            for engine in (FusedEngine("float64"), reference)
+            engine.train_encoders(graphs, starts, training, range(4))
+            for engine in (FusedEngine(), reference)
         )
         for one, other in zip(found, expected, strict=True):
             for a, b in zip(one.arrays(), other.arrays(), strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-9)
-
-
-def test_single_precision_stays_near_double():
-    training = replace(PLAIN, checkpoints=(1, 5))
-    single, double = (
-        FusedEngine(precision).train_pairs(PAIRS, SEEDS, training)
-        for precision in ("float32", "float64")
-    )
-    for one, other in zip(single, double, strict=True):
-        np.testing.assert_allclose(one.terms, other.terms, rtol=1e-4, atol=1e-6)
+                np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("scores", ["linear", "tanh"])
@@ -192,7 +192,7 @@ def test_bits_do_not_depend_on_the_batch(scores):
     pairs = [(graph, source) for graph in graphs for source in sources]
     assert {group.alone for group in plan_groups(pairs)} == {True, False}
     seeds = [int(seed) for seed in rng.integers(0, 9, len(pairs))]
-    training = replace(PLAIN, scores=scores, checkpoints=(1, 7), learning_rate=0.1)
+    training = PLAIN.replace(scores=scores, checkpoints=(1, 7), learning_rate=0.1)
     expected = FusedEngine().train_pairs(pairs, seeds, training, detail=True)
     for threads in (1, 2, 4):
         order = rng.permutation(len(pairs))
@@ -221,19 +221,19 @@ def test_terms_do_not_depend_on_detail():
 
 
 def test_unit_terms_add_up():
-    found = FusedEngine("float64").train_pairs(PAIRS, SEEDS, PLAIN, detail=True)
+    found = FusedEngine().train_pairs(PAIRS, SEEDS, PLAIN, detail=True)
     for (graph, _), outcome in zip(PAIRS, found, strict=True):
         weighted = (outcome.unit_terms * graph.unit_weights).sum(-1)
-        np.testing.assert_allclose(weighted, outcome.terms, atol=1e-12)
-        np.testing.assert_allclose(outcome.attention.sum(1), 1, atol=1e-12)
+        np.testing.assert_allclose(weighted, outcome.terms, atol=1e-6)
+        np.testing.assert_allclose(outcome.attention.sum(1), 1, atol=1e-6)
 
 
 def test_encoders_do_not_depend_on_each_other():
     graphs = [a_graph(n, n) for n in (3, 9, 17)]
-    starts = [initial_weights(p.matrix.shape, n, SHAPE) for n, p in enumerate(graphs)]
-    together = FusedEngine(threads=2).train_encoders(graphs, starts, SHAPE)
+    starts = [initial_weights(p.matrix.shape, n, PLAIN) for n, p in enumerate(graphs)]
+    together = FusedEngine(threads=2).train_encoders(graphs, starts, PLAIN, range(3))
     for graph, start, expected in zip(graphs, starts, together, strict=True):
-        (found,) = FusedEngine().train_encoders([graph], [start], SHAPE)
+        (found,) = FusedEngine().train_encoders([graph], [start], PLAIN, [0])
         for a, b in zip(found.arrays(), expected.arrays(), strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -243,7 +243,7 @@ def test_a_diverging_pair_harms_nobody_else():
     source = a_source(80, 9)
     graphs = [a_graph(place, 9) for place in range(8)]
     broken = replace(graphs[3], unit_weights=np.full(9, np.nan))
-    training = replace(PLAIN, checkpoints=(1, 4))
+    training = PLAIN.replace(checkpoints=(1, 4))
     expected = FusedEngine().train_pairs([(p, source) for p in graphs], [0] * 8, training)
     mixed = [broken if place == 3 else p for place, p in enumerate(graphs)]
     found = FusedEngine().train_pairs([(p, source) for p in mixed], [0] * 8, training)
@@ -274,25 +274,27 @@ def test_a_large_graph_against_small_and_large_sources():
 
 def test_what_it_does_not_compute_is_refused():
     graph, source = PAIRS[-1]
-    for changes in ({"layers": (3,)}, {"reverse": "tied"}, {"window": 2}):
+    for changes in ({"attention_layers": (3,)}, {"reverse": "tied"}):
         with pytest.raises(ParameterError, match='engine="torch"'):
-            FusedEngine().train_pairs([(graph, source)], [0], replace(PLAIN, **changes))
+            FusedEngine().train_pairs([(graph, source)], [0], PLAIN.replace(**changes))
     walks = Encoding(target="neighborhood").encode(random_graph(3), quotient=False)
     with pytest.raises(ParameterError, match='engine="torch"'):
         FusedEngine().train_pairs([(walks, source)], [0], PLAIN)
-    initial = initial_weights(graph.matrix.shape, 0, SHAPE)
+    initial = initial_weights(graph.matrix.shape, 0, PLAIN)
     with pytest.raises(ParameterError, match='engine="torch"'):
-        FusedEngine().train_encoders([graph], [initial], replace(SHAPE, patience=3))
+        FusedEngine().train_encoders(
+            [graph], [initial], PLAIN.replace(encoder_edge_dropout=0.3), [0]
+        )
 
 
 def test_nothing_to_do():
     assert FusedEngine().train_pairs([], [], PLAIN) == []
-    assert FusedEngine(threads=2).train_encoders([], [], SHAPE) == []
+    assert FusedEngine(threads=2).train_encoders([], [], PLAIN, []) == []
 
 
 def test_arrays_start_at_a_line_of_the_cache():
     for size in (0, 1, 7, 1000):
-        array = aligned(size, precision=np.float32)
+        array = aligned(size)
         assert len(array) == size
         assert size == 0 or array.ctypes.data % 64 == 0
 

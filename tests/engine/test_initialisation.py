@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from ddgk.engine.arrays import EncoderWeights, PairTraining, Source
+from ddgk.config import Config
+from ddgk.engine.arrays import EncoderWeights, Source
 from ddgk.engine.initialisation import directions, glorot, initial_attention, source_features
 
 N_ROWS, N_NODES, WIDTH = 30, 30, 5
@@ -17,7 +18,12 @@ def source(members=None, attributes=()):
 
 
 def training(initialisation, reverse="tied", layers=(4,)):
-    return PairTraining("linear", reverse, initialisation, 0.1, (1,), layers=layers)
+    return Config(
+        attention="global",
+        reverse=reverse,
+        initialisation=initialisation,
+        attention_layers=layers,
+    )
 
 
 def test_directions_are_combinations_of_features_of_one_scale():

@@ -36,9 +36,9 @@ def apply(which, values, out):
 
 
 def values_of(which, values):
-    given = aligned(len(values), precision=np.float32)
+    given = aligned(len(values))
     given[:] = values
-    out = aligned(len(values), precision=np.float32)
+    out = aligned(len(values))
     apply(which, given, out)
     return given.astype(np.float64), out.astype(np.float64)
 

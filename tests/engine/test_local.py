@@ -9,7 +9,8 @@ import pytest
 from ddgk.config import Config
 from ddgk.encoder import train_encoders
 from ddgk.engine import make_engine
-from ddgk.engine.local import LocalSource, LocalTraining, explain_local, train_local
+from ddgk.engine.arrays import EncoderWeights
+from ddgk.engine.local import LocalSource, explain_local, train_local
 from ddgk.engine.neighbourhoods import LABELS, REALS, Adjacency, AttributeColumns, LocalTargets
 from ddgk.graphs import Graph
 from ddgk.models import LocalModel, local_targets
@@ -24,12 +25,9 @@ def softplus(x):
 def flat_source(bias, attributes=()):
     """An encoder whose scores are its biases, whatever the attention."""
     n = len(bias)
-    return LocalSource(
-        np.zeros((n, 2)),
-        ((np.zeros((2, 8)), np.zeros(8)),),
-        (np.zeros((8, n)), np.asarray(bias, float)),
-        tuple(attributes),
-    )
+    hidden = ((np.zeros((2, 8)), np.zeros(8)),)
+    weights = EncoderWeights(np.zeros((n, 2)), hidden, (np.zeros((8, n)), np.asarray(bias, float)))
+    return LocalSource(weights, tuple(attributes))
 
 
 def one_edge(weights=None, directed=False, attributes=()):
@@ -43,7 +41,7 @@ def one_edge(weights=None, directed=False, attributes=()):
     return LocalTargets(starts, side, side, attributes)
 
 
-ONCE = LocalTraining(n_steps=1)
+ONCE = Config(checkpoints=1)
 
 
 def test_terms_of_an_edge_are_those_of_hand():
@@ -74,7 +72,7 @@ def test_real_attributes_are_squared_errors():
     own = np.array([[1.0], [4.0]])
     attribute = AttributeColumns(REALS, own, own)
     source = flat_source([0.0, 0.0], [np.array([[1.0], [3.0]])])
-    training = LocalTraining(n_steps=1, coefficients=(1.0,))
+    training = Config(checkpoints=1)
     found = train_local(one_edge(attributes=(attribute,)), [source], training).terms[0, 0, 3:, 0]
     np.testing.assert_allclose(found, [1 + 4, 4 + 1], 1e-6)
 
@@ -83,7 +81,7 @@ def test_missing_values_do_not_count():
     own = np.array([[1.0, np.nan], [np.nan, np.nan]])
     attribute = AttributeColumns(REALS, own, own)
     source = flat_source([0.0, 0.0], [np.array([[1.0, 5.0], [3.0, 5.0]])])
-    training = LocalTraining(n_steps=1, coefficients=(1.0,))
+    training = Config(checkpoints=1)
     found = train_local(one_edge(attributes=(attribute,)), [source], training).terms[0, 0, 3:, 0]
     np.testing.assert_allclose(found, [1, 1], 1e-6)
 
@@ -92,7 +90,7 @@ def test_labels_are_smoothed_cross_entropies():
     own = np.array([[1.0, 0.0], [1.0, 0.0]])
     attribute = AttributeColumns(LABELS, own, own)
     source = flat_source([0.0, 0.0], [np.eye(2)])
-    training = LocalTraining(n_steps=1, coefficients=(1.0,), smoothing=0.01)
+    training = Config(checkpoints=1)
     found = train_local(one_edge(attributes=(attribute,)), [source], training).terms[0, 0, 3:, 0]
     np.testing.assert_allclose(found, [2 * np.log(2)] * 2, 1e-6)
 
@@ -163,7 +161,7 @@ def test_engines_agree(kind):
     targets = local_targets(SETS[kind], model.encoding)
     n_terms = 3 + 2 * len(targets.attributes)
     drawn = np.random.default_rng(0).normal(size=(len(model.encoders), 5, n_terms, 4))
-    given = (targets, model.local_sources, model.training, drawn.astype(np.float32))
+    given = (targets, model.local_sources, model.config, drawn.astype(np.float32))
     ours = train_local(*given)
     theirs = torch_engine.train_local_torch(*given, precision="float64")
     np.testing.assert_allclose(ours.terms, theirs.terms, rtol=2e-3, atol=2e-3)
@@ -171,14 +169,31 @@ def test_engines_agree(kind):
     np.testing.assert_allclose(ours.views[ours.ids], theirs.views, atol=2e-3 * scale)
 
 
+def test_threads_of_torch_change_no_bit():
+    torch = pytest.importorskip("torch", reason="needs torch")
+    from ddgk.engine.local_torch import train_local_torch
+
+    graphs = [graph_of(nx.barabasi_albert_graph(3000, 3, seed=0)), *SETS["labelled"][:2]]
+    model = fitted([graph.replace(node_labels=None, edge_labels=None) for graph in graphs[1:]])
+    targets = local_targets(graphs[:1], model.encoding)
+    drawn = np.random.default_rng(0).normal(size=(len(model.encoders), 5, 3, 4))
+    before, found = torch.get_num_threads(), []
+    for threads in (1, 2):
+        torch.set_num_threads(threads)
+        outcome = train_local_torch(targets, model.local_sources, model.config, drawn)
+        assert torch.get_num_threads() == threads
+        found.append((outcome.terms, outcome.views))
+    torch.set_num_threads(before)
+    for one, two in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 def test_a_loss_depends_on_the_neighbourhood_alone():
     """A node in the middle of a path equals one of a long ring, bitwise, until it sees the end."""
     path, ring = graph_of(nx.path_graph(11)), graph_of(nx.cycle_graph(20))
     model = fitted([path, ring, graph_of(nx.star_graph(5))])
     details = [
-        explain_local(
-            local_targets([graph], model.encoding), model.local_sources[0], model.training
-        )
+        explain_local(local_targets([graph], model.encoding), model.local_sources[0], model.config)
         for graph in (path, ring)
     ]
     middle, on_ring = details[0].terms[..., 5], details[1].terms[..., 0]
@@ -197,8 +212,8 @@ def test_explanations_add_up(kind):
     model = fitted(SETS[kind])
     for graph in SETS[kind][:4]:
         targets = local_targets([graph], model.encoding)
-        whole = train_local(targets, model.local_sources[:1], model.training).terms[0, 0]
-        detail = explain_local(targets, model.local_sources[0], model.training)
+        whole = train_local(targets, model.local_sources[:1], model.config).terms[0, 0]
+        detail = explain_local(targets, model.local_sources[0], model.config)
         np.testing.assert_allclose(detail.terms.sum(-1), whole, rtol=1e-5, atol=1e-5)
         np.testing.assert_allclose(detail.edge_terms.sum(), whole[0, -1], rtol=1e-3, atol=1e-4)
         np.testing.assert_allclose(detail.attention.sum(1), 1, rtol=1e-5)

@@ -48,7 +48,7 @@ PARTS = {
             )
         )
     },
-    "total": lambda batch, parts: training_loss(batch, parts, (0.5, 1.0, 2.0)),
+    "total": training_loss,
 }
 
 
@@ -57,20 +57,19 @@ def _weights(batch):
 
 
 def a_batch(config: Config, *, quotient: bool):
-    """Return (batch, parameters away from their start, settings) of one labelled pair."""
+    """Return (batch, parameters away from their start) of one labelled pair."""
     target, source = (_labelled(n_nodes=8, seed=seed) for seed in (6, 4))  # 8: nothing is padded
     encoding = Encoding.learn([target, source], config)
     engine = TorchEngine("float64")
     (encoder,) = GlobalDivergences(config, encoding, engine).encode_sources([source])
     pair = (encoding.encode(target, quotient=quotient), encoder.source)
     shape = tuple(map(padded_size, pair_shape(*pair)))
-    settings = config.pair_training(encoding.attributes.names)
-    batch = engine._batch(shape, [pair], 1, settings)
-    parameters = engine._initial(shape, [pair], [7], 1, settings)
+    batch = engine._batch(shape, [pair], 1, config)
+    parameters = engine._initial(shape, [pair], [7], 1, config)
     for stream, parameter in enumerate(parameters):
         noise = np.random.default_rng(stream).normal(size=parameter.shape)
         parameter.data += 0.5 * torch.as_tensor(noise)
-    return batch, parameters, settings
+    return batch, parameters
 
 
 def _labelled(n_nodes: int, seed: int) -> Graph:
@@ -101,15 +100,15 @@ def test_gradient_of_every_part(reverse, scores, smoothing, layers):
         scores=scores,
         smoothing=smoothing,
         attention_layers=layers,
+        coefficients={"node_labels": 0.5, "edge_labels": 1.0, "node_attributes": 2.0},
         encoder_epochs=60,
-        precision="float64",
     )
-    batch, parameters, settings = a_batch(config, quotient=False)
+    batch, parameters = a_batch(config, quotient=False)
     rng = np.random.default_rng(0)
     for name, part in PARTS.items():
 
         def value(part=part):
-            return part(batch, forward(batch, parameters, settings)).sum()
+            return part(batch, forward(batch, parameters, config)).sum()
 
         gradients = torch.autograd.grad(value(), parameters, allow_unused=True)
         reached = False
@@ -141,21 +140,19 @@ def test_gradient_of_a_class_is_that_of_its_nodes(reverse, layers):
         reverse=reverse,
         attention_layers=layers,
         encoder_epochs=60,
-        precision="float64",
     )
     star, path = graph_of(nx.star_graph(4)), random_graph(3)
     encoding, engine = Encoding(), TorchEngine("float64")
     (encoder,) = GlobalDivergences(config, encoding, engine).encode_sources([path])
-    settings = config.pair_training(())
     rows = {}
     for quotient in (True, False):
         encoded = encoding.encode(star, quotient=quotient)
         pair = (encoded, encoder.source)
         shape = tuple(map(padded_size, pair_shape(*pair)))
-        batch = engine._batch(shape, [pair], 1, settings)
-        parameters = engine._initial(shape, [pair], [0], 1, settings)
-        loss = training_loss(batch, forward(batch, parameters, settings), ())
-        gradients = per_node_gradients(batch, parameters, loss, settings)
+        batch = engine._batch(shape, [pair], 1, config)
+        parameters = engine._initial(shape, [pair], [0], 1, config)
+        loss = training_loss(batch, forward(batch, parameters, config))
+        gradients = per_node_gradients(batch, parameters, loss, config)
         classes = torch.as_tensor(encoded.classes)
         by_row = [0, 1 + len(layers)] if layers else [0]  # of A, U and U_r; of R and r by column
         fixed = set() if not layers else set(range(len(gradients) - 1)) - set(by_row)
@@ -177,9 +174,9 @@ def test_layers_train_from_a_random_initialisation_only():
             attention_layers=(3, 2),
             encoder_epochs=5,
         )
-        batch, parameters, settings = a_batch(config, quotient=False)
-        loss = training_loss(batch, forward(batch, parameters, settings), (1.0, 1.0, 1.0))
-        gradients = per_node_gradients(batch, parameters, loss, settings)
+        batch, parameters = a_batch(config, quotient=False)
+        loss = training_loss(batch, forward(batch, parameters, config))
+        gradients = per_node_gradients(batch, parameters, loss, config)
         trains = [bool(gradient.any()) for gradient in gradients]
         random = initialisation == "glorot"
         assert trains == [True, random, random, True, random, random, True]
@@ -202,5 +199,6 @@ def test_threads_change_nothing(threads):
 
 
 def test_device_and_precision_are_used():
-    assert TorchEngine("float64")._tensor([1.0]).dtype == torch.float64
-    assert TorchEngine("float32", "meta")._tensor([1.0]).device.type == "meta"
+    one = [np.ones(1)]
+    assert TorchEngine("float64")._stack(one, 1, 1).dtype == torch.float64
+    assert TorchEngine("float32", "meta")._stack(one, 1, 1).device.type == "meta"

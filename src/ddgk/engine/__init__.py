@@ -25,28 +25,18 @@ def engine_name(name: str, device: str, reason: str = "") -> str:
 def make_engine(
     name: str = "auto",
     *,
-    precision: str = "float32",
     device: str = "cpu",
     threads: int = 1,
     reason: str = "",
 ) -> Engine:
     """Return the engine of that name; its library is imported here and not before.
 
-    Parameters
-    ----------
-    name : {"auto", "fused", "torch"}
-    precision : {"float32", "float64"}
-    device : str
-        "cpu", or a device of torch such as "cuda".
-    threads : int
-        Number of batches that run at once; results do not depend on it.
-    reason : str
-        Why the torch engine is required; empty where it is not.
+    name: "auto", "fused" or "torch". device: "cpu", or a device of torch such as "cuda". threads:
+    number of batches that run at once; results do not depend on it. reason: why the torch engine is
+    required; empty where it is not.
 
-    Examples
-    --------
-    >>> make_engine("auto", precision="float64")
-    FusedEngine(precision='float64', threads=1)
+    >>> make_engine(threads=2)
+    FusedEngine(threads=2)
     """
     if name not in ENGINES:
         raise ParameterError(f"engine must be one of {', '.join(map(repr, ENGINES))}, not {name!r}")
@@ -64,7 +54,7 @@ def make_engine(
             raise MissingExtraError(
                 f"{why}; torch is not installed: pip install 'ddgk[torch]'"
             ) from error
-        return TorchEngine(precision, device, threads)
+        return TorchEngine(device=device, threads=threads)
     from ddgk.engine.fused import FusedEngine
 
-    return FusedEngine(precision, threads)
+    return FusedEngine(threads)

@@ -1,4 +1,4 @@
-"""What an engine takes and returns: arrays and settings, no graphs.
+"""What an engine takes and returns: arrays and a `Config`, no graphs.
 
 Axes are always in the order (target, source) and (units, nodes). On a quotient, a row or column
 represents `unit_weights` or `node_weights` many units or nodes that train identically.
@@ -10,19 +10,17 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from ddgk.config import Config
+
 EPSILON = 1e-8  # Adam's
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Scores = Literal["linear", "tanh"]
-Reverse = Literal["free", "tied"]
-Initialisation = Literal["equivariant", "glorot"]
-Reduction = Literal["mean", "sum"]
 
 
 @dataclass(frozen=True)
@@ -30,15 +28,15 @@ class AttributeArrays:
     """One attribute of a target.
 
     units: Q_u, (n_units, k); neighbours: Q_s, (n_units, k); nodes: C, (n_nodes, k). Rows are label
-    distributions (or counts), or standardised real values. For real values `known` holds three
-    arrays of the same shapes, 1 where a value is known and 0 where it is missing; a missing value
-    is stored as 0. For labels `known` is None.
+    distributions (or counts), or standardised real values, NaN where one is missing. name: for the
+    coefficient in the training loss.
     """
 
     units: Array
     neighbours: Array
     nodes: Array
-    known: tuple[Array, Array, Array] | None = None
+    is_real: bool = False
+    name: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,21 +61,23 @@ class EncodedGraph:
     attributes: tuple[AttributeArrays, ...] = ()
     spreads: Any = None
     gathers: Any = None
-    classes: Integers | None = None
-    unit_classes: Integers | None = None
-    entropies: Array | None = None
+    classes: Any = None
+    unit_classes: Any = None
+    entropies: Any = None
     full: Any = None
     members: Any = None
 
     @property
-    def attending_weights(self) -> Array:
-        """Return how many units or nodes each row of A represents."""
-        return self.unit_weights if self.gathers is None else self.node_weights
-
-    @property
     def n_attending(self) -> int:
         """Return the number of rows of A."""
-        return len(self.attending_weights)
+        return len(self.unit_weights if self.gathers is None else self.node_weights)
+
+    def divisors(self, reduction: str) -> tuple[float, float]:
+        """Return what the structure loss and the attribute losses are divided by."""
+        if reduction == "sum":
+            return 1.0, 1.0
+        count = float(self.unit_weights.sum())
+        return count * float(self.node_weights.sum()), count
 
     def dense_matrix(self) -> Array:
         """Return B as a dense array."""
@@ -89,8 +89,10 @@ class EncodedGraph:
         content = hashlib.sha256()
         arrays = [*_parts(self.matrix), self.unit_weights, self.node_weights]
         for attribute in self.attributes:
-            arrays += [attribute.units, attribute.neighbours, attribute.nodes]
-            arrays += attribute.known or ()
+            parts = (attribute.units, attribute.neighbours, attribute.nodes)
+            missing = [np.isnan(part) for part in parts]
+            arrays += [np.where(m, 0.0, part) for m, part in zip(missing, parts, strict=True)]
+            arrays += [1.0 - m for m in missing] if attribute.is_real else []
         for join in (self.spreads, self.gathers):
             arrays += [] if join is None else _parts(join)
         for array in arrays:
@@ -120,68 +122,14 @@ class EncoderWeights:
 class Source:
     """A frozen encoder, and what target units attend to: the rows of its table.
 
-    attributes: Q_u of these rows, (n_rows, k), one array per attribute. known: for each attribute
-    1 where a real value is known, (n_rows, k), or None for labels. members: which nodes a row
-    consists of, (n_rows, n_nodes), rows sum to 1; None where rows are nodes.
+    attributes: Q_u of these rows, (n_rows, k), one array per attribute; a missing value is NaN.
+    members: which nodes a row consists of, (n_rows, n_nodes), rows sum to 1; None where rows are
+    nodes.
     """
 
     weights: EncoderWeights
     attributes: tuple[Array, ...] = ()
     members: Array | None = None
-    known: tuple[Array | None, ...] = ()
-
-
-@dataclass(frozen=True)
-class EncoderTraining:
-    """How an encoder is built and trained: d, h, L, epochs, learning rate.
-
-    edge_dropout: share of nonzero entries hidden in each epoch. weight_decay: AdamW's.
-    patience: epochs without improvement of the held-out loss before training ends; 0: no held-out
-    entries. The last three are options of the torch engine.
-    """
-
-    dimension: int
-    width: int
-    depth: int
-    epochs: int
-    learning_rate: float
-    scores: Scores
-    edge_dropout: float = 0.0
-    weight_decay: float = 0.0
-    patience: int = 0
-
-    @property
-    def is_regularised(self) -> bool:
-        """Return whether an option is set that only the torch engine has."""
-        return self.edge_dropout > 0 or self.weight_decay > 0 or self.patience > 0
-
-
-@dataclass(frozen=True)
-class PairTraining:
-    """How the attention of a pair is trained and when its loss terms are recorded.
-
-    checkpoints: steps after which terms are recorded; the last ends the training. window: number of
-    latest losses averaged at a checkpoint. coefficients: c_f, one per attribute. smoothing: e, or 0
-    to clamp inferred distributions at 1e-12. layers: sizes of the hidden layers of attention and
-    reverse attention; empty: full matrices.
-    """
-
-    scores: Scores
-    reverse: Reverse
-    initialisation: Initialisation
-    learning_rate: float
-    checkpoints: tuple[int, ...]
-    window: int = 1
-    coefficients: tuple[float, ...] = ()
-    smoothing: float = 0.01
-    reduction: Reduction = "mean"
-    layers: tuple[int, ...] = ()
-
-    @property
-    def recorded(self) -> tuple[int, ...]:
-        """Return every step whose losses a checkpoint averages."""
-        wanted = {s - back for s in self.checkpoints for back in range(self.window)}
-        return tuple(sorted(step for step in wanted if step >= 0))
 
 
 @dataclass(frozen=True)
@@ -197,9 +145,9 @@ class Outcome:
     """
 
     terms: Array
-    unit_terms: Array | None = None
-    attention: Array | None = None
-    costs: Array | None = None
+    unit_terms: Any = None
+    attention: Any = None
+    costs: Any = None
 
 
 class Engine(Protocol):
@@ -209,17 +157,17 @@ class Engine(Protocol):
         self,
         graphs: Sequence[EncodedGraph],
         initial: Sequence[EncoderWeights],
-        training: EncoderTraining,
-        seeds: Sequence[int] = (),
+        config: Config,
+        seeds: Sequence[int],
     ) -> list[EncoderWeights]:
-        """Train one encoder per graph; hidden and held-out entries are drawn from the seeds."""
+        """Train one encoder per graph; hidden entries are drawn from the seeds."""
         ...
 
     def train_pairs(
         self,
         pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
-        training: PairTraining,
+        config: Config,
         *,
         detail: bool = False,
     ) -> list[Outcome]:

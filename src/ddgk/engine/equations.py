@@ -2,9 +2,6 @@
 
 Every tensor has a leading axis for the pair, or the encoder; shapes in the comments leave it out.
 u_t, n_t: units and nodes of the target; u_s, n_s: of the source.
-
-Encoders may be regularised. Which entries are hidden or held out is a hash of their position and
-the epoch, so it does not depend on threads or on earlier draws.
 """
 
 from __future__ import annotations
@@ -17,21 +14,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ddgk.engine.arrays import EPSILON, Array, EncoderTraining, PairTraining
-from ddgk.engine.initialisation import HELD_OUT, uniform
+from ddgk.config import Config
+from ddgk.engine.arrays import EPSILON, Array
+from ddgk.engine.initialisation import uniform
 
-HELD_OUT_SHARE = 0.1  # of all entries, where training may stop early
 HIDDEN = 1 << 33  # the stream of the first epoch
-
-Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class Layers:
-    """The layers after the table, for every lane: W_l (., h) and b_l (1, h); W_o, b_o."""
-
-    hidden: tuple[tuple[Tensor, Tensor], ...]
-    output: tuple[Tensor, Tensor]
+Four = tuple[Tensor, Tensor, Tensor, Tensor]
 
 
 def isomorphism_attention(scores: Tensor, present: Tensor) -> Tensor:
@@ -44,26 +32,17 @@ def isomorphism_attention(scores: Tensor, present: Tensor) -> Tensor:
     return torch.softmax(scores.masked_fill(~present[:, None, :], -torch.inf), dim=-1)
 
 
-def hidden_layers(inputs: Tensor, layers: Layers) -> Tensor:
-    """Run node vectors through all layers but the last: X_l = tanh(X_{l-1} W_l + b_l).
-
-    inputs: X_0, (units, d). Returns X_L, (units, h).
-    """
-    hidden = inputs
-    for weight, bias in layers.hidden:
-        hidden = torch.tanh(hidden @ weight + bias)
-    return hidden
-
-
-def encoder_scores(inputs: Tensor, layers: Layers, scores: str) -> Tensor:
+def encoder_scores(inputs: Tensor, layers: Sequence[Tensor], scores: str) -> Tensor:
     """Run node vectors through an encoder.
 
-        Z = X_L W_o + b_o, or its tanh
+        X_l = tanh(X_{l-1} W_l + b_l),   Z = X_L W_o + b_o, or its tanh
 
-    inputs: X_0, (units, d). Returns Z, (units, n_s).
+    inputs: X_0, (units, d); layers: W_1, b_1, ..., W_o, b_o. Returns Z, (units, n_s).
     """
-    weight, bias = layers.output
-    predicted = hidden_layers(inputs, layers) @ weight + bias
+    *hidden, weight, bias = layers
+    for matrix, shift in zip(hidden[::2], hidden[1::2], strict=True):
+        inputs = torch.tanh(inputs @ matrix + shift)
+    predicted = inputs @ weight + bias
     return torch.tanh(predicted) if scores == "tanh" else predicted
 
 
@@ -97,14 +76,14 @@ def inferred_by_attention(attention: Tensor, source_units: Tensor) -> Tensor:
     return attention @ source_units
 
 
-def inferred_by_reverse(scores: Tensor, node_weights: Tensor, nodes: Tensor) -> Tensor:
+def inferred_by_reverse(shares: Tensor, nodes: Tensor) -> Tensor:
     """Return the attributes around a target unit, going by the neighbours predicted for it.
 
         rownorm(s(Y) C)
 
-    scores: Y, (u_t, n_t); node_weights: (n_t); nodes: C of the target, (n_t, k). Returns (u_t, k).
+    shares: s(Y), (u_t, n_t); nodes: C of the target, weighted, (n_t, k). Returns (u_t, k).
     """
-    counts = torch.sigmoid(scores) @ (node_weights[..., None] * nodes)
+    counts = shares @ nodes
     total = counts.sum(-1, keepdim=True)
     return counts / torch.where(total > 0, total, torch.ones_like(total))
 
@@ -135,82 +114,9 @@ def mean_of_known(shares: Tensor, values: Tensor, known: Tensor) -> tuple[Tensor
     return shares @ (known * values) / torch.where(exists, total, torch.ones_like(total)), exists
 
 
-def mean_by_reverse(
-    scores: Tensor, node_weights: Tensor, nodes: Tensor, known: Tensor
-) -> tuple[Tensor, Tensor]:
-    """Return the mean of real attributes over the neighbours predicted for a target unit.
-
-        rownorm(s(Y)) y, over known values
-
-    scores: Y, (u_t, n_t); node_weights: (n_t); nodes, known: (n_t, k). Returns as `mean_of_known`.
-    """
-    return mean_of_known(torch.sigmoid(scores) * node_weights[..., None, :], nodes, known)
-
-
 def squared_error(observed: Tensor, inferred: Tensor, known: Tensor) -> Tensor:
     """Compare standardised real values row by row: |y - y'|^2 / k over known columns, (u_t)."""
     return (known * (observed - inferred) ** 2).sum(-1) / observed.shape[-1]
-
-
-def adam(
-    parameters: Sequence[Tensor],
-    gradients: Sequence[Tensor],
-    moments: Sequence[tuple[Tensor, Tensor]],
-    step: int,
-    rate: float,
-) -> None:
-    """Take Adam step number `step` (from 1) in place, with its usual constants."""
-    for parameter, gradient, (mean, square) in zip(parameters, gradients, moments, strict=True):
-        mean.mul_(0.9).add_(gradient, alpha=0.1)
-        square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
-        unbiased = mean / (1 - 0.9**step)
-        scale = (square / (1 - 0.999**step)).sqrt() + EPSILON
-        parameter.data.sub_(rate * unbiased / scale)
-
-
-@dataclass(frozen=True)
-class AttributeTensors:
-    """One attribute of all pairs: Q_u, Q_s, C of the target, Q_u of the source.
-
-    known: for real values, 1 where a value is known, in the same order; None for labels.
-    """
-
-    units: Tensor
-    neighbours: Tensor
-    nodes: Tensor
-    source_units: Tensor
-    known: tuple[Tensor, Tensor, Tensor, Tensor] | None = None
-
-
-@dataclass(frozen=True)
-class Batch:
-    """Everything about a batch of pairs that does not train."""
-
-    matrix: Tensor  # B, (u_t, n_t)
-    unit_weights: Tensor  # (u_t)
-    node_weights: Tensor  # (n_t)
-    present: Tensor  # (a_s)
-    table: Tensor  # E, (a_s, d)
-    layers: Layers
-    attributes: tuple[AttributeTensors, ...]
-    scale: tuple[Tensor, Tensor]  # divisors of the structure and the attribute losses
-    gathers: Tensor | None = None  # K, (u_t, a_t): nodes have attention, units average theirs
-    spreads: Tensor | None = None  # L, (n_t, a_t): units have attention, nodes average theirs
-    members: Tensor | None = None  # which nodes the rows of the table consist of, (a_s, n_s)
-
-    @property
-    def attending_weights(self) -> Tensor:
-        """Return how many units or nodes each row of A represents, (a_t)."""
-        return self.unit_weights if self.gathers is None else self.node_weights
-
-
-@dataclass(frozen=True)
-class Pass:
-    """The results of one forward pass."""
-
-    attended: Tensor  # P, (a_t, a_s)
-    costs: tuple[Tensor, Tensor]  # of an edge and of a non-edge, (u_t, n_t) each
-    attribute_terms: tuple[Tensor, ...]  # (u_t) each: attention and reverse of each attribute
 
 
 def attention_scores(parameters: Sequence[Tensor]) -> Tensor:
@@ -228,75 +134,82 @@ def attention_scores(parameters: Sequence[Tensor]) -> Tensor:
     return hidden
 
 
-def split(
-    parameters: Sequence[Tensor], training: PairTraining
-) -> tuple[Sequence[Tensor], Sequence[Tensor]]:
-    """Split the parameters of a pair into those of attention and of reverse attention."""
-    n_attention = 1 + len(training.layers)
-    return parameters[:n_attention], parameters[n_attention:]
+@dataclass(frozen=True)
+class Batch:
+    """Everything about a batch of pairs that does not train."""
+
+    matrix: Tensor  # B, (u_t, n_t)
+    unit_weights: Tensor  # (u_t)
+    node_weights: Tensor  # (n_t)
+    present: Tensor  # (a_s)
+    table: Tensor  # E, (a_s, d)
+    layers: Sequence[Tensor]  # W_1, b_1, ..., W_o, b_o
+    # Each attribute: Q_u, Q_s, C of the target, Q_u of the source; for real values also which are
+    # known, 1 or 0, in the same order; its coefficient.
+    attributes: tuple[tuple[Four, Four | None, float], ...]
+    scale: tuple[Tensor, Tensor]  # divisors of the structure and the attribute losses
+    gathers: Tensor | None = None  # K, (u_t, a_t): nodes have attention, units average theirs
+    spreads: Tensor | None = None  # L, (n_t, a_t): units have attention, nodes average theirs
+    members: Tensor | None = None  # which nodes the rows of the table consist of, (a_s, n_s)
 
 
-def attend(
-    batch: Batch, parameters: Sequence[Tensor], training: PairTraining
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return P of the rows of A, of units, (u_t, a_s), and of nodes, (n_t, n_s).
+@dataclass(frozen=True)
+class Pass:
+    """The results of one forward pass."""
 
-    units: K P where nodes have attention; nodes: L P (members of the source) where units have.
+    attended: Tensor  # P, (a_t, a_s)
+    costs: tuple[Tensor, Tensor]  # of an edge and of a non-edge, (u_t, n_t) each
+    attribute_terms: tuple[Tensor, ...]  # (u_t) each: attention and reverse of each attribute
+
+
+def forward(batch: Batch, parameters: Sequence[Tensor], config: Config) -> Pass:
+    """Reconstruct every target through the encoder of its source.
+
+    Units attend, and nodes average L P (members of the source); or nodes attend, and units average
+    K P.
     """
-    attended = isomorphism_attention(
-        attention_scores(split(parameters, training)[0]), batch.present
-    )
+    n_attention = 1 + len(config.attention_layers)
+    attended = isomorphism_attention(attention_scores(parameters[:n_attention]), batch.present)
     units = attended if batch.gathers is None else batch.gathers @ attended
-    nodes = attended
+    nodes, free = attended, None
     if batch.spreads is not None and batch.members is not None:
         nodes = batch.spreads @ attended @ batch.members
-    return attended, units, nodes
-
-
-def free_reverse(
-    parameters: Sequence[Tensor], training: PairTraining
-) -> tuple[Tensor, Tensor] | None:
-    """Return R, (n_s, n_t), and r, (1, n_t), where the reverse attention is free."""
-    if training.reverse == "tied":
-        return None
-    *matrices, bias = split(parameters, training)[1]
-    if not training.layers:
-        return matrices[0], bias
-    return attention_scores(matrices).transpose(-1, -2), bias
-
-
-def forward(batch: Batch, parameters: Sequence[Tensor], training: PairTraining) -> Pass:
-    """Reconstruct every target through the encoder of its source."""
-    attended, attention, nodes = attend(batch, parameters, training)
-    predicted = encoder_scores(attention @ batch.table, batch.layers, training.scores)
-    scores = reverse_attention(predicted, nodes, free_reverse(parameters, training))
+    if config.reverse == "free":
+        *matrices, bias = parameters[n_attention:]
+        matrix = attention_scores(matrices)
+        free = matrix.transpose(-1, -2) if config.attention_layers else matrix, bias
+    predicted = encoder_scores(units @ batch.table, batch.layers, config.scores)
+    scores = reverse_attention(predicted, nodes, free)
     terms: list[Tensor] = []
-    for attribute in batch.attributes:
-        terms += attribute_terms(attribute, attention, scores, batch.node_weights, training)
+    for values, known, _ in batch.attributes:
+        terms += _attribute_terms(values, known, units, scores, batch.node_weights, config)
     return Pass(attended, entry_costs(scores), tuple(terms))
 
 
-def attribute_terms(
-    attribute: AttributeTensors,
+def _attribute_terms(
+    values: Four,
+    known: Four | None,
     attention: Tensor,
     scores: Tensor,
     node_weights: Tensor,
-    training: PairTraining,
+    config: Config,
 ) -> tuple[Tensor, Tensor]:
     """Return the attention and the reverse term of every unit: cross-entropy or squared error."""
-    if attribute.known is None:
-        inferred = inferred_by_attention(attention, attribute.source_units)
-        around = inferred_by_reverse(scores, node_weights, attribute.nodes)
+    units, neighbours, nodes, source_units = values
+    shares = torch.sigmoid(scores)
+    if known is None:
+        inferred = inferred_by_attention(attention, source_units)
+        around = inferred_by_reverse(shares, node_weights[..., None] * nodes)
         return (
-            cross_entropy(attribute.units, inferred, training.smoothing),
-            cross_entropy(attribute.neighbours, around, training.smoothing),
+            cross_entropy(units, inferred, config.smoothing),
+            cross_entropy(neighbours, around, config.smoothing),
         )
-    units, neighbours, nodes, source_units = attribute.known
-    inferred, has_source = mean_of_known(attention, attribute.source_units, source_units)
-    around, has_nodes = mean_by_reverse(scores, node_weights, attribute.nodes, nodes)
+    has_units, has_neighbours, has_nodes, has_source = known
+    inferred, exists = mean_of_known(attention, source_units, has_source)
+    around, exist = mean_of_known(shares * node_weights[..., None, :], nodes, has_nodes)
     return (
-        squared_error(attribute.units, inferred, units * has_source),
-        squared_error(attribute.neighbours, around, neighbours * has_nodes),
+        squared_error(units, inferred, has_units * exists),
+        squared_error(neighbours, around, has_neighbours * exist),
     )
 
 
@@ -318,21 +231,21 @@ def unit_terms(batch: Batch, found: Pass) -> Tensor:
     )
 
 
-def training_loss(batch: Batch, found: Pass, coefficients: Sequence[float]) -> Tensor:
+def training_loss(batch: Batch, found: Pass) -> Tensor:
     """Return the loss of every pair: structure + sum_f c_f (attention + reverse), (n_pairs)."""
     weights = batch.unit_weights[:, :, None] * batch.node_weights[:, None, :]
     edge, non_edge = found.costs
     entries = batch.matrix * edge + (1 - batch.matrix) * non_edge
     loss = (weights * entries).sum((-1, -2)) / batch.scale[0]
-    for place, coefficient in enumerate(coefficients):
+    for place, (_, _, coefficient) in enumerate(batch.attributes):
         terms = found.attribute_terms[2 * place] + found.attribute_terms[2 * place + 1]
         loss = loss + coefficient * (batch.unit_weights * terms).sum(-1) / batch.scale[1]
     return loss
 
 
 def per_node_gradients(
-    batch: Batch, parameters: Sequence[Tensor], loss: Tensor, training: PairTraining
-) -> tuple[Tensor, ...]:
+    batch: Batch, parameters: Sequence[Tensor], loss: Tensor, config: Config
+) -> list[Tensor]:
     """Differentiate, and divide the gradient of a class among the nodes it represents.
 
     Pairs do not interact, so the gradient of the sum is the gradient of each. The layers V belong
@@ -340,19 +253,16 @@ def per_node_gradients(
     initialisation only, since what one node learns would move all others.
     """
     gradients = torch.autograd.grad(loss.sum(), parameters)
-    rows = at_least_one(batch.attending_weights)[:, :, None]  # of A or U
-    columns = at_least_one(batch.node_weights)[:, None, :]  # of R and r
-    n_layers = len(training.layers)
-    if not n_layers:
-        shares: tuple[Tensor, ...] = (rows, columns, columns)
-        return tuple(g / share for g, share in zip(gradients, shares, strict=False))
-    trains = 1.0 if training.initialisation == "glorot" else 0.0
-    attention, reverse = split(gradients, training)
-    found = [attention[0] / rows, *(trains * g for g in attention[1:])]
-    if reverse:
-        found += [reverse[0] / columns.transpose(-1, -2), *(trains * g for g in reverse[1:-1])]
-        found += [reverse[-1] / columns]
-    return tuple(found)
+    rows = at_least_one(batch.unit_weights if batch.gathers is None else batch.node_weights)
+    columns = at_least_one(batch.node_weights)[:, None, :]
+    n = 1 + len(config.attention_layers)  # A or U comes first, R or U_r at n, r at 2 n
+    reverse = columns if n == 1 else columns.transpose(-1, -2)
+    shares = {0: rows[:, :, None], n: reverse, 2 * n: columns}
+    trains = 1.0 if config.initialisation == "glorot" else 0.0
+    return [
+        gradient / shares[place] if place in shares else trains * gradient
+        for place, gradient in enumerate(gradients)
+    ]
 
 
 def at_least_one(weights: Tensor) -> Tensor:
@@ -360,110 +270,62 @@ def at_least_one(weights: Tensor) -> Tensor:
     return torch.where(weights > 0, weights, torch.ones_like(weights))
 
 
-@dataclass(frozen=True)
-class Entries:
-    """What encoders are trained on.
+class Adam:
+    """Adam with its usual constants, in place."""
 
-    lanes: the number of encoders that are not padding. matrix: B, (units, nodes). shown: which
-    entries train in an epoch, 1 or 0, (units, nodes). held_out: likewise. gathers: K, which
-    averages rows of the table into units, (units, rows of the table), or None.
+    def __init__(self, parameters: Sequence[Tensor], learning_rate: float) -> None:
+        self.parameters, self.learning_rate, self.n_steps = parameters, learning_rate, 0
+        self.moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
+
+    def step(self, gradients: Sequence[Tensor]) -> None:
+        """Move all parameters by one step."""
+        self.n_steps += 1
+        moved = zip(self.parameters, gradients, self.moments, strict=True)
+        for parameter, gradient, (mean, square) in moved:
+            mean.mul_(0.9).add_(gradient, alpha=0.1)
+            square.mul_(0.999).addcmul_(gradient, gradient, value=0.001)
+            unbiased = mean / (1 - 0.9**self.n_steps)
+            scale = (square / (1 - 0.999**self.n_steps)).sqrt() + EPSILON
+            parameter.data.sub_(self.learning_rate * unbiased / scale)
+
+
+def shown_entries(matrix: Array, seed: int, epoch: int, dropout: float) -> NDArray[np.bool_]:
+    """Return which entries of B train in an epoch: all but a share of the nonzero ones.
+
+    They are a hash of their position and the epoch: threads and earlier draws do not matter.
     """
-
-    lanes: int
-    matrix: Tensor
-    shown: Callable[[int], Tensor]
-    held_out: Tensor
-    gathers: Tensor | None = None
-
-
-def held_out_entries(shape: tuple[int, ...], seed: int, training: EncoderTraining) -> Mask:
-    """Draw the entries that decide when to stop: a tenth of all, edges and non-edges alike.
-
-    shape: (n_units, n_nodes). None are drawn without patience.
-    """
-    if not training.patience:
-        return np.zeros(shape, dtype=np.bool_)
-    held: Mask = uniform(seed, HELD_OUT, *shape) < HELD_OUT_SHARE
-    return held
-
-
-def shown_entries(matrix: Array, seed: int, epoch: int, training: EncoderTraining) -> Mask:
-    """Return the entries that train in an epoch (from 0): not held out, and not hidden.
-
-    matrix: B, (n_units, n_nodes); a share of its nonzero entries is hidden.
-    """
-    shown = ~held_out_entries(matrix.shape, seed, training)
-    if training.edge_dropout:
-        drawn = uniform(seed, HIDDEN + epoch, *matrix.shape) < training.edge_dropout
-        shown &= ~(drawn & (matrix != 0))
-    return shown
-
-
-class EarlyStopping:
-    """Keeps the best weights of every encoder, by the mean cost of its held-out entries.
-
-    An encoder without held-out entries keeps its latest weights. So does one whose loss is not
-    finite, so that the divergence is reported.
-    """
-
-    def __init__(self, parameters: Sequence[Tensor], entries: Entries, patience: int) -> None:
-        self.parameters, self.held, self.patience = parameters, entries.held_out, patience
-        self.kept = [p.detach().clone() for p in parameters]
-        self.count = self.held.sum((-1, -2)).double()
-        self.lowest = torch.full_like(self.count, torch.inf)
-        self.waited = torch.zeros_like(self.count)
-        self.waited[entries.lanes :] = patience
-
-    def is_over(self, costs: Tensor) -> bool:
-        """Update with the costs of all entries, (units, nodes); return whether all are done."""
-        loss = (self.held * costs).detach().double().sum((-1, -2)) / self.count.clamp(min=1)
-        better = (loss < self.lowest) | ~torch.isfinite(loss) | (self.count == 0)
-        better &= self.waited < self.patience
-        self.lowest = torch.where(better, loss, self.lowest)
-        self.waited = torch.where(better, 0, self.waited + 1)
-        for kept, parameter in zip(self.kept, self.parameters, strict=True):
-            kept[better] = parameter.detach()[better]
-        return bool((self.waited >= self.patience).all())
-
-    def restore(self) -> None:
-        """Put the best weights back."""
-        for kept, parameter in zip(self.kept, self.parameters, strict=True):
-            parameter.data.copy_(kept)
+    if not dropout:
+        return np.ones(matrix.shape, dtype=np.bool_)
+    drawn = uniform(seed, HIDDEN + epoch, *matrix.shape)
+    return np.asarray((matrix == 0) | (drawn >= dropout))
 
 
 def fit_encoders(
-    table: Tensor, layers: Layers, entries: Entries, training: EncoderTraining
+    parameters: Sequence[Tensor],
+    matrix: Tensor,
+    gathers: Tensor | None,
+    shown: Callable[[int], Tensor],
+    config: Config,
 ) -> None:
     """Train in place, by full-batch Adam on the mean cost of the entries shown (paper eq. 4).
 
     loss = sum_ij M_ij BCE(Z_ij, B_ij) / sum_ij M_ij,   M: the entries shown in the epoch
     W <- (1 - learning_rate weight_decay) W, then Adam's step;   not for biases
+
+    parameters: E, W_1, b_1, ..., W_o, b_o; matrix: B; gathers: K, which averages rows of the table
+    into units, or None.
     """
-    weights = [table, *(weight for weight, _ in layers.hidden), layers.output[0]]
-    parameters = [table, *(t for layer in layers.hidden for t in layer), *layers.output]
-    moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
-    stopping = EarlyStopping(parameters, entries, training.patience) if training.patience else None
-
-    def costs() -> Tensor:
-        inputs = table if entries.gathers is None else entries.gathers @ table
-        edge, non_edge = entry_costs(encoder_scores(inputs, layers, training.scores))
-        return entries.matrix * edge + (1 - entries.matrix) * non_edge
-
-    shown = entries.shown(0)
-    for epoch in range(training.epochs):
-        found = costs()
-        if stopping is not None and stopping.is_over(found):
-            break
-        if training.edge_dropout and epoch:
-            shown = entries.shown(epoch)
-        loss = (shown * found).sum((-1, -2)) / shown.sum((-1, -2)).clamp(min=1)
+    table, *layers = parameters
+    adam, mask = Adam(parameters, config.encoder_learning_rate), shown(0)
+    for epoch in range(config.encoder_epochs):
+        inputs = table if gathers is None else gathers @ table
+        edge, non_edge = entry_costs(encoder_scores(inputs, layers, config.scores))
+        costs = matrix * edge + (1 - matrix) * non_edge
+        if config.encoder_edge_dropout and epoch:
+            mask = shown(epoch)
+        loss = (mask * costs).sum((-1, -2)) / mask.sum((-1, -2)).clamp(min=1)
         gradients = torch.autograd.grad(loss.sum(), parameters)
-        if training.weight_decay:
-            for weight in weights:
-                weight.data.mul_(1 - training.learning_rate * training.weight_decay)
-        adam(parameters, gradients, moments, epoch + 1, training.learning_rate)
-    else:
-        if stopping is not None:
-            stopping.is_over(costs())
-    if stopping is not None:
-        stopping.restore()
+        if config.encoder_weight_decay:
+            for weight in (table, *layers[::2]):
+                weight.data.mul_(1 - config.encoder_learning_rate * config.encoder_weight_decay)
+        adam.step(gradients)

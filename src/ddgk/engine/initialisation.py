@@ -10,7 +10,8 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.engine.arrays import Array, EncoderTraining, EncoderWeights, PairTraining, Source
+from ddgk.config import Config
+from ddgk.engine.arrays import Array, EncoderWeights, Source
 from ddgk.hashing import scramble
 
 # Streams: the layers of an encoder are 0, 1, 2, ...; those of a pair start here.
@@ -18,27 +19,26 @@ ATTENTION = 1 << 32
 REVERSE = ATTENTION + 1
 ATTENTION_FACTOR = ATTENTION + 2
 REVERSE_FACTOR = ATTENTION + 3
-HELD_OUT = ATTENTION + 5
 HIDDEN_LAYERS = ATTENTION + 16  # of attention; REVERSE_LAYERS after them
 REVERSE_LAYERS = ATTENTION + 64
 SMALLEST = 1e-12
 ATTRIBUTE_SCALE = 2.0  # of attributes relative to a standard deviation of the weights
 
 
-def initial_weights(shape: tuple[int, ...], seed: int, training: EncoderTraining) -> EncoderWeights:
+def initial_weights(shape: tuple[int, ...], seed: int, config: Config) -> EncoderWeights:
     """Draw the initial weights of an encoder of a target matrix of that shape; biases are 0."""
     n_units, n_nodes = shape
-    sizes = [training.dimension] + [training.width] * training.depth
+    sizes = [config.dimension] + [config.hidden_width] * config.depth
     hidden = tuple(
         (glorot(seed, 1 + place, rows, columns), np.zeros(columns))
         for place, (rows, columns) in enumerate(pairwise(sizes))
     )
-    output = (glorot(seed, 1 + training.depth, sizes[-1], n_nodes), np.zeros(n_nodes))
-    return EncoderWeights(glorot(seed, 0, n_units, training.dimension), hidden, output)
+    output = (glorot(seed, 1 + config.depth, sizes[-1], n_nodes), np.zeros(n_nodes))
+    return EncoderWeights(glorot(seed, 0, n_units, config.dimension), hidden, output)
 
 
 def initial_attention(
-    shape: tuple[int, int, int, int], source: Source, seed: int, training: PairTraining
+    shape: tuple[int, int, int, int], source: Source, seed: int, config: Config
 ) -> list[Array]:
     """Return the initial parameters of a pair.
 
@@ -50,7 +50,7 @@ def initial_attention(
     encoder knows of the source, and the layers between are random; these do not train.
     """
     n_attending, n_nodes, n_source, n_source_nodes = shape
-    random = training.initialisation == "glorot"
+    random = config.initialisation == "glorot"
 
     def matrix(stream: int, rows: int, columns: int) -> Array:
         return glorot(seed, stream, rows, columns) if random else np.zeros((rows, columns))
@@ -59,7 +59,7 @@ def initial_attention(
         streams: tuple[int, int, int], rows: int, columns: int, of_nodes: bool
     ) -> list[Array]:
         first, last, between = streams
-        sizes = training.layers
+        sizes = config.attention_layers
         hidden = [glorot(seed, between + k, *pair) for k, pair in enumerate(pairwise(sizes))]
         if random:
             factor = glorot(seed, last, sizes[-1], columns)
@@ -68,14 +68,14 @@ def initial_attention(
             factor = directions(features, sizes[-1], seed, last)
         return [matrix(first, rows, sizes[0]), *hidden, factor]
 
-    if training.layers:
+    if config.attention_layers:
         streams = (ATTENTION, ATTENTION_FACTOR, HIDDEN_LAYERS)
         initial = network(streams, n_attending, n_source, False)
     else:
         initial = [matrix(ATTENTION, n_attending, n_source)]
-    if training.reverse == "tied":
+    if config.reverse == "tied":
         return initial
-    if training.layers:
+    if config.attention_layers:
         streams = (REVERSE, REVERSE_FACTOR, REVERSE_LAYERS)
         initial += network(streams, n_nodes, n_source_nodes, True)
     else:
@@ -92,9 +92,9 @@ def source_features(source: Source, *, of_nodes: bool = False) -> Array:
     weights, members = source.weights, source.members
     columns = weights.output[0].T
     seen = [weights.table, columns if members is None else members @ columns]
-    carried = source.attributes
+    carried = [np.where(np.isnan(rows), 0.0, rows) for rows in source.attributes]
     if of_nodes and members is not None:
-        seen, carried = [columns], ()
+        seen, carried = [columns], []
     deviations = [part.std(axis=0) for part in seen]
     parts = [p / np.where(s > 0, s, 1.0) for p, s in zip(seen, deviations, strict=True)]
     parts += [ATTRIBUTE_SCALE * attribute for attribute in carried]

@@ -33,12 +33,12 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ddgk.compiling import INNER, kept
+from ddgk.config import Config
+from ddgk.engine.arrays import EncoderWeights
 from ddgk.engine.neighbourhoods import (
     LABELS,
     REALS,
-    Level,
     LocalTargets,
-    Neighbours,
     colour,
     merge_neighbours,
     pool,
@@ -61,38 +61,31 @@ _inlined: Any = numba.njit(**INNER, **_KEPT, forceinline=True)
 class LocalSource:
     """A frozen encoder with what its nodes carry.
 
-    table: E, (n_s, d). hidden: ((W_1, b_1), ...). output: (W_o, b_o). attributes: Q or y per
-    attribute, (n_s, k); a missing value is 0, the mean.
+    attributes: Q or y per attribute, (n_s, k); a missing value is 0, the mean.
     """
 
-    table: Doubles
-    hidden: tuple[tuple[Doubles, Doubles], ...]
-    output: tuple[Doubles, Doubles]
+    weights: EncoderWeights
     attributes: tuple[Doubles, ...]
 
     @cached_property
     def packed(self) -> tuple[Any, ...]:
         """Return the encoder as float32: table, W and b of all layers stacked, W_o, b_o."""
-        width = self.hidden[0][0].shape[1]
-        rows = max(self.table.shape[1], width)
-        weights = np.zeros((len(self.hidden), rows, width), np.float32)
-        biases = np.zeros((len(self.hidden), width), np.float32)
-        for layer, (matrix, bias) in enumerate(self.hidden):
+        given, hidden = self.weights, self.weights.hidden
+        width = hidden[0][0].shape[1]
+        weights = np.zeros((len(hidden), max(given.table.shape[1], width), width), np.float32)
+        for layer, (matrix, _) in enumerate(hidden):
             weights[layer, : len(matrix)] = matrix
-            biases[layer] = np.reshape(bias, -1)
-        output, bias = self.output
-        return (
-            np.ascontiguousarray(self.table, dtype=np.float32),
-            weights,
-            biases,
-            np.ascontiguousarray(output, dtype=np.float32),
-            np.ascontiguousarray(np.reshape(bias, -1), dtype=np.float32),
+        shifts = np.stack([shift for _, shift in hidden])
+        table, biases, output, bias = (
+            np.ascontiguousarray(array, dtype=np.float32)
+            for array in (given.table, shifts, *given.output)
         )
+        return table, weights, biases, output, bias
 
     @cached_property
     def carried(self) -> tuple[Any, ...]:
         """List what source nodes carry: starts, (n_attributes, n_s + 1), columns and values."""
-        starts = np.zeros((len(self.attributes), len(self.table) + 1), np.int64)
+        starts = np.zeros((len(self.attributes), len(self.weights.table) + 1), np.int64)
         columns, values = [np.zeros(0, np.int64)], [np.zeros(0)]
         size = 0
         for a, rows in enumerate(self.attributes):
@@ -102,16 +95,6 @@ class LocalSource:
             values.append(rows[nodes, where])
             size += len(nodes)
         return starts, np.concatenate(columns), np.concatenate(values).astype(np.float32)
-
-
-@dataclass(frozen=True)
-class LocalTraining:
-    """Settings of local attention: steps, rate, coefficient per attribute, label smoothing."""
-
-    n_steps: int = 4
-    rate: float = 0.1
-    coefficients: tuple[float, ...] = ()
-    smoothing: float = 0.01
 
 
 @dataclass(frozen=True)
@@ -207,19 +190,9 @@ def _softplus(x: Any) -> Any:
 
 
 @kept(**_KEPT)
-def _forward(
-    A: Any,
-    table: Any,
-    weights: Any,
-    biases: Any,
-    output: Any,
-    output_bias: Any,
-    P: Any,
-    X: Any,
-    Z: Any,
-    scratch: Any,
-) -> None:
+def _forward(A: Any, encoder: Any, P: Any, X: Any, Z: Any, scratch: Any) -> None:
     """P = softmax(A), X: hidden layers of P E, Z: scores. X: (n_rows, depth, h)."""
+    table, weights, biases, output, output_bias = encoder
     n_source, dimension = table.shape
     depth, width = biases.shape
     x, y = scratch[0], scratch[1]
@@ -305,24 +278,24 @@ def _squared_error(wanted: Any, mass: Any, total: Any, slopes: Any) -> Any:
 
 @_inlined
 def _attribute_terms(
-    place: int,
-    own: Any,
-    around: Any,
+    observed: Any,
     attributes: Any,
     P: Any,
     sigmoids: Any,
-    gP: Any,
-    gZ: Any,
+    gradients: Any,
     terms: Any,
     smoothing: Any,
-    mass: Any,
-    slopes: Any,
+    scratch: Any,
 ) -> None:
     """Add both loss terms of every attribute of a node, and their gradients by P and Z.
 
-    attributes: offsets of columns, kinds, coefficients, and what source nodes carry as lists: node
-    m has the columns columns[starts[a, m]:starts[a, m + 1]] of attribute a.
+    observed: what the node carries, and its neighbours. gradients: by P and Z. attributes: offsets
+    of columns, kinds, coefficients, and what source nodes carry as lists: node m has the columns
+    columns[starts[a, m]:starts[a, m + 1]] of attribute a.
     """
+    own, around = observed
+    gP, gZ = gradients
+    mass, slopes = scratch
     offsets, kinds, coefficients, starts, columns, values = attributes
     n_source = len(P)
     one = np.float32(1.0)
@@ -336,7 +309,7 @@ def _attribute_terms(
                     empty = empty and wanted[c] != wanted[c]
                 else:
                     empty = empty and not wanted[c] > 0
-            term = place + 2 * a + reverse
+            term = N_STRUCTURE + 2 * a + reverse
             terms[term] = 0
             if empty:
                 continue
@@ -379,30 +352,30 @@ def _attribute_terms(
 @kept(**_KEPT)
 def _step(
     rows: Any,
-    out: Any,
-    into: Any,
-    own: Any,
-    around: Any,
+    near: Any,
+    carried: Any,
     attributes: Any,
     encoder: Any,
     state: Any,
     background: Any,
-    rate: Any,
-    smoothing: Any,
-    trains: bool,
+    how: Any,
     terms: Any,
     moved: Any,
     scratch: Any,
 ) -> None:
     """Loss terms of distinct (t + 1)-hop neighbourhoods, and A after the next step.
 
-    rows: the t-hop neighbourhood of each. out, into: neighbours, merged. state: A, P, X, Z after t
-    steps, by t-hop neighbourhood. background: z. terms: (n_rows, n_terms). moved: the next A.
+    rows: the t-hop neighbourhood of each. near: neighbours out and into, merged. carried: what the
+    nodes and their neighbours carry. state: A, P, X, Z after t steps, by t-hop neighbourhood.
+    background: z. how: learning rate, smoothing, whether to take a step. terms: (n_rows, n_terms).
+    moved: the next A.
     """
+    own, around = carried
+    rate, smoothing, trains = how
     table, weights, _, output, _ = encoder
     A, P, X, Z = state
-    out_starts, out_rows, out_weights, out_counts = out
-    in_starts, in_rows, in_weights, in_counts = into
+    out_starts, out_rows, out_weights, out_counts = near[0]
+    in_starts, in_rows, in_weights, in_counts = near[1]
     n_source, dimension = table.shape
     depth, width = X.shape[1], X.shape[2]
     gP, gZ, sigmoids = scratch[0, :n_source], scratch[1, :n_source], scratch[2, :n_source]
@@ -443,19 +416,9 @@ def _step(
         if len(attributes[1]) > 0:
             for m in range(n_source):
                 sigmoids[m] = _sigmoid(Z[i, m])
+            given, gradients = (own[r], around[r]), (gP, gZ)
             _attribute_terms(
-                N_STRUCTURE,
-                own[r],
-                around[r],
-                attributes,
-                P[i],
-                sigmoids,
-                gP,
-                gZ,
-                terms[r],
-                smoothing,
-                scratch[3],
-                scratch[4],
+                given, attributes, P[i], sigmoids, gradients, terms[r], smoothing, (slopes, below)
             )
         if not trains:
             continue
@@ -494,7 +457,6 @@ def _project(losses: Any, directions: Any, views: Any) -> None:
                 views[r, c] += value * directions[k, c]
 
 
-@dataclass(frozen=True)
 class _Prepared:
     """What all sources share: neighbourhoods, their merged neighbours and attributes per step.
 
@@ -502,88 +464,59 @@ class _Prepared:
     ascending, so that a sum over the nodes of a graph does not depend on their order.
     """
 
-    targets: LocalTargets
-    levels: tuple[Level, ...]
-    graph: Integers
-    rows: tuple[Integers, ...]
-    out: tuple[Neighbours, ...]
-    into: tuple[Neighbours, ...]
-    own: Singles
-    around: Singles
-    offsets: Integers
-    kinds: Integers
-
-    @classmethod
-    def of(cls, targets: LocalTargets, n_steps: int) -> _Prepared:
-        levels = colour(targets, n_steps + 1)
-        out, into, rows = [], [], []
-        graph = np.repeat(np.arange(len(targets.starts) - 1), np.diff(targets.starts))
-        for level, following in pairwise(levels):
-            out.append(merge_neighbours(following.nodes, targets.out, level.ids))
-            same = targets.into is targets.out
-            into.append(
-                out[-1] if same else merge_neighbours(following.nodes, targets.into, level.ids)
-            )
-            rows.append(following.ids[np.lexsort((following.ids, graph))])
-        widths = [attribute.own.shape[1] for attribute in targets.attributes]
-        offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-        kinds = np.array([attribute.kind for attribute in targets.attributes], dtype=np.int64)
-        own = [attribute.own for attribute in targets.attributes]
-        around = []
-        first, hop = levels[0], levels[1]
-        for attribute in targets.attributes:
-            pooled = pool(out[0], attribute.given[first.nodes], attribute.kind)
-            around.append(pooled[hop.ids])
+    def __init__(self, targets: LocalTargets, n_steps: int) -> None:
+        self.targets, self.levels = targets, colour(targets, n_steps + 1)
+        self.graph = np.repeat(np.arange(len(targets.starts) - 1), np.diff(targets.starts))
+        self.rows, self.out = [], []
+        for level, following in pairwise(self.levels):
+            self.rows.append(following.ids[np.lexsort((following.ids, self.graph))])
+            self.out.append(merge_neighbours(following.nodes, targets.out, level.ids))
+        self.into = self.out
+        if targets.into is not targets.out:
+            self.into = [
+                merge_neighbours(following.nodes, targets.into, level.ids)
+                for level, following in pairwise(self.levels)
+            ]
+        attributes = targets.attributes
+        widths = [attribute.own.shape[1] for attribute in attributes]
+        self.offsets = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+        self.kinds = np.array([attribute.kind for attribute in attributes], dtype=np.int64)
+        first, hop = self.levels[:2]
+        around = [
+            pool(self.out[0], attribute.given[first.nodes], attribute.kind)[hop.ids]
+            for attribute in attributes
+        ]
         empty = np.zeros((targets.n_nodes, 0))
-        return cls(
-            targets,
-            levels,
-            graph,
-            tuple(rows),
-            tuple(out),
-            tuple(into),
-            np.hstack([empty, *own]).astype(np.float32),
-            np.hstack([empty, *around]).astype(np.float32),
-            offsets,
-            kinds,
+        own = [attribute.own for attribute in attributes]
+        self.own, self.around = (
+            np.hstack([empty, *parts]).astype(np.float32) for parts in (own, around)
         )
 
 
 def train_local(
     targets: LocalTargets,
     sources: Sequence[LocalSource],
-    training: LocalTraining,
+    config: Config,
     directions: Sequence[Singles] = (),
     *,
     n_threads: int = 1,
 ) -> LocalOutcome:
     """Train local attention of every target against every source.
 
-    Parameters
-    ----------
-    targets : LocalTargets
-    sources : sequence of LocalSource
-    training : LocalTraining
-    directions : sequence of array of shape (n_steps + 1, n_terms, n_directions)
-        R of every source for the first terms, see `ddgk.features`; without them there are no
-        node views.
-    n_threads : int
-        Sources trained at the same time; the result does not depend on it.
-
-    Returns
-    -------
-    LocalOutcome
+    directions: R of every source for the first terms, (n_steps + 1, n_terms, n_directions), see
+    `ddgk.features`; without them there are no node views. n_threads: sources trained at the same
+    time; the result does not depend on it.
     """
-    prepared = _Prepared.of(targets, training.n_steps)
+    prepared = _Prepared(targets, config.checkpoints[-1])
     levels = prepared.levels
     size = directions[0].shape[-1] if len(directions) else 0
     parts = [np.zeros((len(level.nodes), size), np.float32) for level in levels[1:]]
     n_terms = len(STRUCTURE_TERMS) + 2 * len(targets.attributes)
-    terms = np.zeros((len(targets.starts) - 1, len(sources), n_terms, training.n_steps + 1))
+    terms = np.zeros((len(targets.starts) - 1, len(sources), n_terms, config.checkpoints[-1] + 1))
 
     def work(place: int) -> list[Singles]:
         own = [np.zeros_like(part) for part in parts]
-        for step, (_, losses) in enumerate(_train_source(prepared, sources[place], training)):
+        for step, (_, losses) in enumerate(_train_source(prepared, sources[place], config)):
             for term, shares in enumerate(losses[prepared.rows[step]].T):
                 terms[:, place, term, step] = np.bincount(prepared.graph, shares, len(terms))
             if size > 0:
@@ -610,46 +543,45 @@ def _in_threads(work: Any, items: Sequence[int]) -> Any:
         return list(pool.map(work, items))
 
 
-def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTraining) -> Any:
+def _train_source(prepared: _Prepared, source: LocalSource, config: Config) -> Any:
     """Yield, for every checkpoint, the next A (None after the last) and the loss terms."""
     encoder = source.packed
-    n_source = len(source.table)
+    n_source = len(source.weights.table)
     depth, width = encoder[2].shape
-    coefficients = np.array(training.coefficients, dtype=np.float32)
+    names = [attribute.name for attribute in prepared.targets.attributes]
+    coefficients = np.array([config.coefficient(name) for name in names], dtype=np.float32)
     attributes = (prepared.offsets, prepared.kinds, coefficients, *source.carried)
+    how = np.float32(config.learning_rate), np.float32(config.smoothing)
     n_terms = len(STRUCTURE_TERMS) + 2 * len(prepared.kinds)
     levels = prepared.levels
     scratch = _scratch(prepared, source)
     A = np.zeros((1, n_source), np.float32)
     uniform = np.zeros(len(levels[0].nodes), np.int64)
     background = np.zeros(0, np.float32)
-    for step in range(training.n_steps + 1):
+    for step in range(config.checkpoints[-1] + 1):
         P, Z = np.empty_like(A), np.empty_like(A)
         X = np.empty((len(A), depth, width), np.float32)
-        _forward(A, *encoder, P, X, Z, scratch)
+        _forward(A, encoder, P, X, Z, scratch)
         if step == 0:
             background = Z[0].copy()
         following = levels[step + 1]
         # Before the first step all nodes share one row.
         ids = uniform if step == 0 else np.arange(len(levels[step].nodes))
         rows = ids[levels[step].ids[following.nodes]]
-        out, into = prepared.out[step], prepared.into[step]
-        sides = [tuple(near._replace(rows=ids[near.rows])) for near in (out, into)]
-        trains = step < training.n_steps
+        sides = prepared.out[step], prepared.into[step]
+        near = tuple(tuple(side._replace(rows=ids[side.rows])) for side in sides)
+        trains = step < config.checkpoints[-1]
         losses = np.empty((len(following.nodes), n_terms), np.float32)
         moved = np.empty((len(following.nodes) if trains else 0, n_source), np.float32)
         _step(
             rows,
-            *sides,
-            prepared.own[following.nodes],
-            prepared.around[following.nodes],
+            near,
+            (prepared.own[following.nodes], prepared.around[following.nodes]),
             attributes,
             encoder,
             (A, P, X, Z),
             background,
-            np.float32(training.rate),
-            np.float32(training.smoothing),
-            trains,
+            (*how, trains),
             losses,
             moved,
             scratch,
@@ -660,26 +592,24 @@ def _train_source(prepared: _Prepared, source: LocalSource, training: LocalTrain
 
 def _scratch(prepared: _Prepared, source: LocalSource) -> Singles:
     """Return memory for one node in the kernels."""
-    sizes = (*source.table.shape, source.packed[2].shape[1], int(prepared.offsets[-1]))
+    sizes = (*source.weights.table.shape, source.packed[2].shape[1], int(prepared.offsets[-1]))
     return np.empty((5, max(sizes)), np.float32)
 
 
-def explain_local(
-    targets: LocalTargets, source: LocalSource, training: LocalTraining
-) -> LocalDetail:
+def explain_local(targets: LocalTargets, source: LocalSource, config: Config) -> LocalDetail:
     """Train one graph against one source and keep what every node and edge adds to the loss."""
-    prepared = _Prepared.of(targets, training.n_steps)
+    prepared = _Prepared(targets, config.checkpoints[-1])
     terms = []
-    A = np.zeros((1, len(source.table)), np.float32)
+    A = np.zeros((1, len(source.weights.table)), np.float32)
     rows = np.zeros(targets.n_nodes, np.int64)
-    for step, (moved, losses) in enumerate(_train_source(prepared, source, training)):
+    for step, (moved, losses) in enumerate(_train_source(prepared, source, config)):
         terms.append(losses[prepared.levels[step + 1].ids].T)
         if moved is not None:
             A, rows = moved, prepared.levels[step + 1].ids
     encoder = source.packed
     P, Z = np.empty_like(A), np.empty_like(A)
     X = np.empty((len(A), *encoder[2].shape), np.float32)
-    _forward(A, *encoder, P, X, Z, _scratch(prepared, source))
+    _forward(A, encoder, P, X, Z, _scratch(prepared, source))
     tails = np.repeat(np.arange(targets.n_nodes), np.diff(targets.out.starts))
     scores = np.einsum("em,em->e", Z[rows[tails]], P[rows[targets.out.nodes]]).astype(np.float64)
     weights = np.ones(len(tails)) if targets.out.weights is None else targets.out.weights

@@ -13,16 +13,19 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import softplus
 
-from ddgk.engine.local import STRUCTURE_TERMS, LocalOutcome, LocalSource, LocalTraining
+from ddgk.config import Config
+from ddgk.engine.local import STRUCTURE_TERMS, LocalOutcome, LocalSource
 from ddgk.engine.neighbourhoods import LABELS, LocalTargets
+from ddgk.engine.torch import one_thread
 
 Tensor = torch.Tensor
 
 
+@one_thread()
 def train_local_torch(
     targets: LocalTargets,
     sources: Sequence[LocalSource],
-    training: LocalTraining,
+    config: Config,
     directions: Sequence[NDArray[np.float32]] = (),
     *,
     precision: str = "float32",
@@ -34,6 +37,7 @@ def train_local_torch(
     def tensor(values: Any) -> Tensor:
         return torch.as_tensor(np.ascontiguousarray(values), dtype=kind, device=device)
 
+    n_steps = config.checkpoints[-1]
     n_graphs, n_nodes = len(targets.starts) - 1, targets.n_nodes
     graph = torch.as_tensor(np.repeat(np.arange(n_graphs), np.diff(targets.starts)), device=device)
     tails, heads, weights = _arcs(targets, kind, device)
@@ -42,15 +46,15 @@ def train_local_torch(
     size = directions[0].shape[-1] if len(directions) else 0
     views = torch.zeros((n_nodes, size), dtype=kind, device=device)
     n_terms = len(STRUCTURE_TERMS) + 2 * len(targets.attributes)
-    found = np.zeros((n_graphs, len(sources), n_terms, training.n_steps + 1))
+    found = np.zeros((n_graphs, len(sources), n_terms, n_steps + 1))
     for place, source in enumerate(sources):
         encode = _encoder(source, tensor)
         carried = [tensor(values) for values in source.attributes]
-        n_source = len(source.table)
+        n_source = len(source.weights.table)
         uniform = torch.full((1, n_source), 1.0 / n_source, dtype=kind, device=device)
         background = encode(uniform).detach()[0]
         A = torch.zeros((n_nodes, n_source), dtype=kind, device=device)
-        for step in range(training.n_steps + 1):
+        for step in range(n_steps + 1):
             A = A.detach().requires_grad_(True)
             P = torch.softmax(A, dim=1)
             Z = encode(P)
@@ -66,10 +70,10 @@ def train_local_torch(
                 total = mass.sum(1) if attribute.kind == LABELS else chances.sum(1)
                 share = mass / torch.where(total > 0, total, 1.0)[:, None]
                 pair = [
-                    _attribute_loss(attribute.kind, own[a], inferred, training.smoothing),
-                    _attribute_loss(attribute.kind, around[a], share, training.smoothing),
+                    _attribute_loss(attribute.kind, own[a], inferred, config.smoothing),
+                    _attribute_loss(attribute.kind, around[a], share, config.smoothing),
                 ]
-                loss = loss + training.coefficients[a] * (pair[0].sum() + pair[1].sum())
+                loss = loss + config.coefficient(attribute.name) * (pair[0].sum() + pair[1].sum())
                 terms += pair
             losses = torch.stack(terms, 1).detach()
             by_graph = torch.zeros((n_graphs, n_terms), dtype=kind, device=device)
@@ -78,9 +82,9 @@ def train_local_torch(
             if size > 0:
                 drawn = tensor(directions[place][step])
                 views = views + torch.log1p(losses[:, : len(drawn)].clamp(min=0)) @ drawn
-            if step < training.n_steps:
+            if step < n_steps:
                 (slope,) = torch.autograd.grad(loss, A)
-                A = (A - training.rate * n_source * slope).detach()
+                A = (A - config.learning_rate * n_source * slope).detach()
     return LocalOutcome(found, np.arange(n_nodes), views.cpu().numpy().astype(np.float32))
 
 
@@ -96,13 +100,11 @@ def _arcs(targets: LocalTargets, kind: Any, device: str) -> tuple[Tensor, Tensor
 
 def _encoder(source: LocalSource, tensor: Any) -> Any:
     """Return the frozen network from attention to scores."""
-    table = tensor(source.table)
-    hidden = [(tensor(matrix), tensor(bias).reshape(-1)) for matrix, bias in source.hidden]
-    output, bias = tensor(source.output[0]), tensor(source.output[1]).reshape(-1)
+    table, *layers, output, bias = (tensor(array) for array in source.weights.arrays())
 
     def encode(attention: Tensor) -> Tensor:
         layer = attention @ table
-        for matrix, shift in hidden:
+        for matrix, shift in zip(layers[::2], layers[1::2], strict=True):
             layer = torch.tanh(layer @ matrix + shift)
         scores: Tensor = layer @ output + bias
         return scores

@@ -42,12 +42,13 @@ class AttributeColumns:
 
     own: what a node carries, q, (n_nodes, k). given: what it contributes to the attribute of its
     neighbours, (n_nodes, k). Labels: rows of `own` sum to 1 or are 0, `given` are counts. Reals:
-    standardised values, NaN where one is missing.
+    standardised values, NaN where one is missing. name: for the coefficient in the loss.
     """
 
     kind: int
     own: Doubles
     given: Doubles
+    name: str = ""
 
 
 @dataclass(frozen=True)

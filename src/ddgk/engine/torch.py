@@ -21,30 +21,23 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ddgk.config import Config
 from ddgk.engine.arrays import (
-    Array,
     EncodedGraph,
-    EncoderTraining,
     EncoderWeights,
     Outcome,
-    PairTraining,
     Source,
     dense,
     pair_shape,
 )
 from ddgk.engine.equations import (
-    AttributeTensors,
+    Adam,
     Batch,
-    Entries,
-    Layers,
-    adam,
     at_least_one,
     fit_encoders,
     forward,
-    held_out_entries,
     per_node_gradients,
     shown_entries,
     training_loss,
@@ -85,15 +78,6 @@ def batches_of_shape(
             yield shape, positions[first : first + lanes]
 
 
-def stacked(matrices: Sequence[Array], lanes: int, *shape: int) -> NDArray[np.float64]:
-    """Put matrices into the corners of a (lanes, *shape) array of zeros."""
-    result = np.zeros((lanes, *shape))
-    for lane, matrix in enumerate(matrices):
-        corner = tuple(slice(size) for size in matrix.shape)
-        result[lane][corner] = matrix
-    return result
-
-
 Result = TypeVar("Result")
 
 
@@ -118,15 +102,16 @@ class TorchEngine:
         self,
         graphs: Sequence[EncodedGraph],
         initial: Sequence[EncoderWeights],
-        training: EncoderTraining,
-        seeds: Sequence[int] = (),
+        config: Config,
+        seeds: Sequence[int],
     ) -> list[EncoderWeights]:
         """Train encoders by full-batch Adam on the mean binary cross-entropy (paper eq. 4)."""
-        given = seeds or [0] * len(graphs)  # only regularised training draws from them
-        tasks = list(zip(graphs, initial, given, strict=True))
 
-        def train(shape: tuple[int, ...], positions: list[int]) -> list[EncoderWeights]:
-            return self._train_encoders(shape, [tasks[i] for i in positions], training)
+        def train(shape: tuple[int, ...], places: list[int]) -> list[EncoderWeights]:
+            chosen = [graphs[i] for i in places]
+            return self._train_encoders(
+                shape, chosen, [initial[i] for i in places], [seeds[i] for i in places], config
+            )
 
         return self._in_batches([(*g.matrix.shape, g.n_attending) for g in graphs], train)
 
@@ -134,7 +119,7 @@ class TorchEngine:
         self,
         pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
-        training: PairTraining,
+        config: Config,
         *,
         detail: bool = False,
     ) -> list[Outcome]:
@@ -142,7 +127,7 @@ class TorchEngine:
 
         def train(shape: tuple[int, ...], positions: list[int]) -> list[Outcome]:
             chosen, own = [pairs[i] for i in positions], [seeds[i] for i in positions]
-            return self._train_pairs(shape, chosen, own, training, detail)
+            return self._train_pairs(shape, chosen, own, config, detail)
 
         return self._in_batches([pair_shape(*pair) for pair in pairs], train)
 
@@ -154,7 +139,7 @@ class TorchEngine:
         """Do the work batch by batch, and return the results in the order of the shapes."""
         batches = list(batches_of_shape(shapes))
         results: dict[int, Result] = {}
-        with _one_thread(), ThreadPoolExecutor(self.threads) as pool:
+        with one_thread(), ThreadPoolExecutor(self.threads) as pool:
             done = pool.map(lambda batch: work(*batch), batches)
             for (_, positions), found in zip(batches, done, strict=True):
                 results.update(zip(positions, found, strict=True))
@@ -163,30 +148,31 @@ class TorchEngine:
     def _train_encoders(
         self,
         shape: tuple[int, ...],
-        tasks: Sequence[tuple[EncodedGraph, EncoderWeights, int]],
-        training: EncoderTraining,
+        graphs: Sequence[EncodedGraph],
+        initial: Sequence[EncoderWeights],
+        seeds: Sequence[int],
+        config: Config,
     ) -> list[EncoderWeights]:
-        lanes = lane_count(*shape)
         n_units, n_nodes, n_rows = shape
-        table, layers = self._weights([w for _, w, _ in tasks], lanes, (n_rows, n_nodes), True)
-        drawn = [(graph.dense_matrix(), seed) for graph, _, seed in tasks]
+        lanes = lane_count(*shape)
+        matrices = [graph.dense_matrix() for graph in graphs]
 
         def shown(epoch: int) -> Tensor:
-            masks = [shown_entries(given, seed, epoch, training) for given, seed in drawn]
+            masks = [
+                shown_entries(matrix, seed, epoch, config.encoder_edge_dropout)
+                for matrix, seed in zip(matrices, seeds, strict=True)
+            ]
             return self._stack(masks, lanes, n_units, n_nodes)
 
-        held_out = [held_out_entries(given.shape, seed, training) for given, seed in drawn]
-        entries = Entries(
-            len(tasks),
-            self._stack([given for given, _ in drawn], lanes, n_units, n_nodes),
-            shown,
-            self._stack(held_out, lanes, n_units, n_nodes),
-            self._join([graph.gathers for graph, _, _ in tasks], lanes, n_units, n_rows),
-        )
-        fit_encoders(table, layers, entries, training)
+        parameters = self._weights(initial, lanes, n_rows, n_nodes)
+        for parameter in parameters:
+            parameter.requires_grad_()
+        matrix = self._stack(matrices, lanes, n_units, n_nodes)
+        gathers = self._join([graph.gathers for graph in graphs], lanes, n_units, n_rows)
+        fit_encoders(parameters, matrix, gathers, shown, config)
         return [
-            _weights_of(lane, (g.n_attending, g.matrix.shape[1]), table, layers)
-            for lane, (g, _, _) in enumerate(tasks)
+            _weights_of(lane, graph.n_attending, graph.matrix.shape[1], parameters)
+            for lane, graph in enumerate(graphs)
         ]
 
     def _train_pairs(
@@ -194,32 +180,25 @@ class TorchEngine:
         shape: tuple[int, ...],
         pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
-        training: PairTraining,
+        config: Config,
         detail: bool,
     ) -> list[Outcome]:
         lanes = lane_count(*shape)
-        batch = self._batch(shape, pairs, lanes, training)
-        parameters = self._initial(shape, pairs, seeds, lanes, training)
-        moments = [(torch.zeros_like(p), torch.zeros_like(p)) for p in parameters]
-        recorded, last_costs = {}, []
-        last_step = training.checkpoints[-1]
-        wanted = set(training.recorded)
-        for step in range(last_step + 1):
-            found = forward(batch, parameters, training)
+        batch = self._batch(shape, pairs, lanes, config)
+        parameters = self._initial(shape, pairs, seeds, lanes, config)
+        adam, recorded, wanted = Adam(parameters, config.learning_rate), [], set(config.checkpoints)
+        for step in range(config.checkpoints[-1] + 1):
+            found = forward(batch, parameters, config)
             if step in wanted:
-                recorded[step] = unit_terms(batch, found).detach()
-            if detail and step > last_step - training.window:
-                last_costs.append(torch.stack(found.costs, dim=1).detach().double())
-            if step < last_step:
-                loss = training_loss(batch, found, training.coefficients)
-                gradients = per_node_gradients(batch, parameters, loss, training)
-                adam(parameters, gradients, moments, step + 1, training.learning_rate)
-        steps = training.checkpoints
-        terms = torch.stack([_average(recorded, step, training.window) for step in steps], 1)
+                recorded.append(unit_terms(batch, found).detach())
+            if step < config.checkpoints[-1]:
+                loss = training_loss(batch, found)
+                adam.step(per_node_gradients(batch, parameters, loss, config))
+        terms = torch.stack(recorded, 1)
         sums = (terms * batch.unit_weights.double()[:, None, None, :]).sum(-1)
         if not detail:
             return [Outcome(_numpy(sums[lane])) for lane in range(len(pairs))]
-        costs = torch.stack(last_costs).mean(0)
+        costs = torch.stack(found.costs, dim=1)
         outcomes = []
         for lane, (graph, source) in enumerate(pairs):
             n_units, n_nodes, n_source, _ = pair_shape(graph, source)
@@ -238,63 +217,48 @@ class TorchEngine:
         shape: tuple[int, ...],
         pairs: Sequence[tuple[EncodedGraph, Source]],
         lanes: int,
-        training: PairTraining,
+        config: Config,
     ) -> Batch:
         n_units, n_nodes, n_source, n_source_nodes = shape
         graphs, sources = zip(*pairs, strict=True)
-        weights = [s.weights for s in sources]
-        table, layers = self._weights(weights, lanes, (n_source, n_source_nodes), False)
+        table, *layers = self._weights(
+            [source.weights for source in sources], lanes, n_source, n_source_nodes
+        )
         unit_weights = self._stack([g.unit_weights for g in graphs], lanes, n_units)
         node_weights = self._stack([g.node_weights for g in graphs], lanes, n_nodes)
         count = at_least_one(unit_weights.sum(-1))
         size = count * at_least_one(node_weights.sum(-1))
         one = torch.ones_like(count)
-        present = stacked([np.ones(len(s.weights.table)) for s in sources], lanes, n_source)
+        present = self._stack([np.ones(len(s.weights.table)) for s in sources], lanes, n_source)
         present[len(pairs) :] = 1  # padding attends somewhere, so that nothing is 0 / 0
-        members = [s.members for s in sources]
+        rows = (n_units, n_units, n_nodes, n_source)
+
+        def stack(parts: Sequence[Sequence[Any]]) -> Any:
+            """Stack matrices of one attribute, four for each pair."""
+            by_kind = zip(zip(*parts, strict=True), rows, strict=True)
+            return tuple(self._stack(m, lanes, n_rows, m[0].shape[1]) for m, n_rows in by_kind)
+
+        attributes = []
+        for place, one_graph in enumerate(graphs[0].attributes):
+            both = [(g.attributes[place], s.attributes[place]) for g, s in pairs]
+            given = [(a.units, a.neighbours, a.nodes, carried) for a, carried in both]
+            values = stack([[np.where(np.isnan(x), 0.0, x) for x in four] for four in given])
+            known = stack([[~np.isnan(x) for x in four] for four in given])
+            coefficient = config.coefficient(one_graph.name)
+            attributes.append((values, known if one_graph.is_real else None, coefficient))
         return Batch(
             matrix=self._stack([g.dense_matrix() for g in graphs], lanes, n_units, n_nodes),
             unit_weights=unit_weights,
             node_weights=node_weights,
-            present=self._tensor(present) > 0,
+            present=present > 0,
             table=table,
             layers=layers,
-            attributes=tuple(
-                self._attribute(graphs, sources, place, lanes, shape)
-                for place in range(len(graphs[0].attributes))
-            ),
-            scale=(size, count) if training.reduction == "mean" else (one, one),
+            attributes=tuple(attributes),
+            scale=(size, count) if config.reduction == "mean" else (one, one),
             gathers=self._join([g.gathers for g in graphs], lanes, n_units, n_nodes),
             spreads=self._join([g.spreads for g in graphs], lanes, n_nodes, n_units),
-            members=self._join(members, lanes, n_source, n_source_nodes),
+            members=self._join([s.members for s in sources], lanes, n_source, n_source_nodes),
         )
-
-    def _attribute(
-        self,
-        graphs: Sequence[EncodedGraph],
-        sources: Sequence[Source],
-        place: int,
-        lanes: int,
-        shape: tuple[int, ...],
-    ) -> AttributeTensors:
-        """Stack one attribute of all pairs."""
-        given = [graph.attributes[place] for graph in graphs]
-        width = given[0].units.shape[1]
-        rows = (shape[0], shape[0], shape[1], shape[2])
-
-        def stack(parts: Sequence[tuple[Any, ...]]) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-            columns = zip(zip(*parts, strict=True), rows, strict=True)
-            units, neighbours, nodes, source_units = (
-                self._stack(matrices, lanes, n_rows, width) for matrices, n_rows in columns
-            )
-            return units, neighbours, nodes, source_units
-
-        both = list(zip(given, sources, strict=True))
-        values = [(a.units, a.neighbours, a.nodes, s.attributes[place]) for a, s in both]
-        if given[0].known is None:
-            return AttributeTensors(*stack(values))
-        known = [(*(a.known or ()), s.known[place]) for a, s in both]
-        return AttributeTensors(*stack(values), known=stack(known))
 
     def _initial(
         self,
@@ -302,23 +266,23 @@ class TorchEngine:
         pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
         lanes: int,
-        training: PairTraining,
+        config: Config,
     ) -> list[Tensor]:
         """Return the initial parameters of all pairs, padded to the shape of the batch."""
         n_units, n_nodes, n_source, n_source_nodes = shape
         n_attending = n_units if pairs[0][0].gathers is None else n_nodes
         drawn = [
-            initial_attention((g.n_attending, *pair_shape(g, source)[1:]), source, seed, training)
+            initial_attention((g.n_attending, *pair_shape(g, source)[1:]), source, seed, config)
             for (g, source), seed in zip(pairs, seeds, strict=True)
         ]
-        sizes = training.layers
+        sizes = config.attention_layers
         between = list(pairwise(sizes))
         if sizes:
             shapes = [(n_attending, sizes[0]), *between, (sizes[-1], n_source)]
             reverse = [(n_nodes, sizes[0]), *between, (sizes[-1], n_source_nodes), (1, n_nodes)]
         else:
             shapes, reverse = [(n_attending, n_source)], [(n_source_nodes, n_nodes), (1, n_nodes)]
-        if training.reverse == "free":
+        if config.reverse == "free":
             shapes += reverse
         parameters = [
             self._stack(matrices, lanes, *padded)
@@ -326,49 +290,39 @@ class TorchEngine:
         ]
         return [p.requires_grad_() for p in parameters]
 
+    def _weights(
+        self, weights: Sequence[EncoderWeights], lanes: int, n_rows: int, n_nodes: int
+    ) -> list[Tensor]:
+        """Stack the arrays of encoders: E, W_1, b_1, ..., W_o, b_o."""
+        parts = [[np.atleast_2d(part) for part in w.arrays()] for w in weights]
+        sizes = [part.shape for part in parts[0]]
+        sizes[0], sizes[-2:] = (n_rows, sizes[0][1]), [(sizes[-2][0], n_nodes), (1, n_nodes)]
+        return [
+            self._stack(matrices, lanes, *size)
+            for matrices, size in zip(zip(*parts, strict=True), sizes, strict=True)
+        ]
+
     def _join(self, matrices: Sequence[Any], lanes: int, *shape: int) -> Tensor | None:
         """Stack matrices of averages; None where there are none."""
         if matrices[0] is None:
             return None
         return self._stack([dense(m) for m in matrices], lanes, *shape)
 
-    def _weights(
-        self, weights: Sequence[EncoderWeights], lanes: int, shape: tuple[int, int], trains: bool
-    ) -> tuple[Tensor, Layers]:
-        """Stack the tables and layers of encoders."""
-        n_units, n_nodes = shape
-        parts = [[np.atleast_2d(part) for part in w.arrays()] for w in weights]
-        sizes = [part.shape for part in parts[0]]
-        sizes[0], sizes[-1] = (n_units, sizes[0][1]), (1, n_nodes)
-        sizes[-2] = sizes[-2][0], n_nodes
-        table, *rest = (
-            self._stack(matrices, lanes, *size).requires_grad_(trains)
-            for matrices, size in zip(zip(*parts, strict=True), sizes, strict=True)
-        )
-        *hidden, output = zip(rest[::2], rest[1::2], strict=True)
-        return table, Layers(tuple(hidden), output)
-
     def _stack(self, matrices: Sequence[Any], lanes: int, *shape: int) -> Tensor:
-        return self._tensor(stacked(matrices, lanes, *shape))
-
-    def _tensor(self, array: Any) -> Tensor:
+        """Put matrices into the corners of a (lanes, *shape) tensor of zeros."""
+        result = np.zeros((lanes, *shape))
+        for lane, matrix in enumerate(matrices):
+            result[lane][tuple(map(slice, matrix.shape))] = matrix
         dtype = torch.float64 if self.precision == "float64" else torch.float32
-        return torch.as_tensor(array, dtype=dtype, device=self.device)
+        return torch.as_tensor(result, dtype=dtype, device=self.device)
 
 
-def _weights_of(lane: int, shape: tuple[int, int], table: Tensor, layers: Layers) -> EncoderWeights:
-    n_units, n_nodes = shape
-    weight, bias = layers.output
-    return EncoderWeights(
-        _numpy(table[lane, :n_units]),
-        tuple((_numpy(w[lane]), _numpy(b[lane, 0])) for w, b in layers.hidden),
-        (_numpy(weight[lane, :, :n_nodes]), _numpy(bias[lane, 0, :n_nodes])),
-    )
-
-
-def _average(recorded: dict[int, Tensor], step: int, window: int) -> Tensor:
-    latest = [recorded[s] for s in range(max(0, step - window + 1), step + 1)]
-    return torch.stack(latest).mean(0)
+def _weights_of(lane: int, n_rows: int, n_nodes: int, parameters: Sequence[Tensor]) -> Any:
+    """Return the encoder of a lane without its padding."""
+    table, *layers, weight, bias = (_numpy(parameter[lane]) for parameter in parameters)
+    hidden = tuple(zip(layers[::2], (shift[0] for shift in layers[1::2]), strict=True))
+    output = np.ascontiguousarray(weight[:, :n_nodes]), bias[0, :n_nodes]
+    return EncoderWeights(table[:n_rows], hidden, output)
 
 
 def _numpy(tensor: Tensor) -> Any:
@@ -376,7 +330,7 @@ def _numpy(tensor: Tensor) -> Any:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """Keep torch from splitting a tensor among threads, which would change its rounding."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)

@@ -10,16 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-
-from ddgk.engine.arrays import (
-    EncodedGraph,
-    EncoderTraining,
-    EncoderWeights,
-    Outcome,
-    PairTraining,
-    Source,
-)
+from ddgk.config import Config
+from ddgk.engine.arrays import EncodedGraph, EncoderWeights, Outcome, Source
 from ddgk.errors import ParameterError
 
 Task = TypeVar("Task")
@@ -32,40 +24,38 @@ class FusedEngine:
 
     Parameters
     ----------
-    precision : {"float32", "float64"}
     threads : int
         Number of groups of pairs that run at once; results do not depend on it.
     """
 
-    precision: str = "float32"
     threads: int = 1
 
     def train_encoders(
         self,
         graphs: Sequence[EncodedGraph],
         initial: Sequence[EncoderWeights],
-        training: EncoderTraining,
-        seeds: Sequence[int] = (),  # noqa: ARG002
+        config: Config,
+        seeds: Sequence[int],  # noqa: ARG002
     ) -> list[EncoderWeights]:
         """Train encoders by full-batch Adam on the mean binary cross-entropy (paper eq. 4)."""
         from ddgk.compiling import prepare
         from ddgk.engine.fused.encoders import train_encoder
 
-        if training.is_regularised or any(graph.gathers is not None for graph in graphs):
+        regularised = config.encoder_edge_dropout or config.encoder_weight_decay
+        if regularised or any(graph.gathers is not None for graph in graphs):
             raise ParameterError(
                 "the fused engine trains encoders without regularisation, one unit per node or "
                 'edge; pass engine="torch"'
             )
         prepare("encoders")
-        precision = np.dtype(self.precision)
         tasks = list(zip(graphs, initial, strict=True))
-        return self._all(lambda task: train_encoder(*task, training, precision), tasks)
+        return self._all(lambda task: train_encoder(*task, config), tasks)
 
     def train_pairs(
         self,
         pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
-        training: PairTraining,
+        config: Config,
         *,
         detail: bool = False,
     ) -> list[Outcome]:
@@ -74,16 +64,15 @@ class FusedEngine:
         from ddgk.engine.fused.packing import Call, plan_groups
 
         joined = any(g.gathers is not None or g.spreads is not None for g, _ in pairs)
-        values = any(a.known is not None for g, _ in pairs[:1] for a in g.attributes)
-        plain = training.reverse == "free" and training.window == 1 and not training.layers
-        if not plain or joined or values:
+        values = any(a.is_real for g, _ in pairs[:1] for a in g.attributes)
+        if config.reverse == "tied" or config.attention_layers or joined or values:
             raise ParameterError(
                 "the fused engine trains full matrices of attention and of free reverse attention "
                 "between nodes with labels; tied reverse attention, hidden layers, windows, other "
                 'units and real attributes need engine="torch"'
             )
         prepare("pairs")
-        call = Call(pairs, seeds, training, detail, np.dtype(self.precision))
+        call = Call(pairs, seeds, config, detail)
         groups = plan_groups(pairs)
         outcomes: dict[int, Outcome] = {}
         for group, found in zip(groups, self._all(call.train, groups), strict=True):

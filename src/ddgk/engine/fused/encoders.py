@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ddgk.compiling import inner, lean
-from ddgk.engine.arrays import EncodedGraph, EncoderTraining, EncoderWeights
+from ddgk.config import Config
+from ddgk.engine.arrays import EncodedGraph, EncoderWeights
 from ddgk.engine.fused.kernels import (
     BLOCK,
     adam_paces,
@@ -102,46 +103,46 @@ def train_network(
             multiply_shared(by_row, weights, out, n_rows, n_nodes, top, False)
             by_column, added = view(scores, 0, LANES, across), view(output_slopes, 0, known, 1)
             multiply_summed(by_column, factors, added, n_nodes, n_rows, known)
-            if depth > 0:
-                bend(last_slopes, last_hidden, n_rows, top, step)
+            bend(last_slopes, last_hidden, n_rows, top, step)
             backward(hidden, slopes, network, n_rows, shape)
             add_weight_gradients(hidden, slopes, network_slopes, n_rows, shape)
             copy_rows(gradients, slopes, first, last, dimension, step, True)
         train_all(trained, gradients, (paces[epoch, 0], paces[epoch, 1]))
 
 
-def train_encoder(
-    graph: EncodedGraph, initial: EncoderWeights, training: EncoderTraining, precision: Any
-) -> EncoderWeights:
+def train_encoder(graph: EncodedGraph, initial: EncoderWeights, config: Config) -> EncoderWeights:
     """Train one encoder from its initial weights."""
     n_units, n_nodes = graph.matrix.shape
     top = len(initial.output[0])
     dimension, depth = initial.table.shape[1], len(initial.hidden)
-    table = in_rows(initial.table, precision)
+    table = in_rows(initial.table)
     output = np.hstack([initial.output[0].T, initial.output[1][:, None]])
-    network = pack_network(initial, precision)
+    network = pack_network(initial)
     output_at = len(table)
     network_at = output_at + _rounded(output.size)
     size = network_at + _rounded(network.size)
-    trained = tuple(aligned(size, precision=precision) for _ in range(3))
+    trained = tuple(aligned(size) for _ in range(3))
     parameters = trained[0]
     parameters[:output_at] = table
     parameters[output_at : output_at + output.size] = output.reshape(-1)
     parameters[network_at : network_at + network.size] = network
     rows, wide = -(-n_units // LANES), max(dimension, top) + 1
     scratch = (
-        aligned(size, precision=precision),
-        aligned(depth + 1, BLOCK, wide, LANES, precision=precision),
-        aligned(depth + 1, BLOCK, wide, LANES, precision=precision),
-        aligned(BLOCK, n_nodes, LANES, precision=precision),
-        aligned(BLOCK, n_nodes, LANES, precision=precision),
+        aligned(size),
+        aligned(depth + 1, BLOCK, wide, LANES),
+        aligned(depth + 1, BLOCK, wide, LANES),
+        aligned(BLOCK, n_nodes, LANES),
+        aligned(BLOCK, n_nodes, LANES),
     )
     train_network(
         trained,
-        compress(graph.matrix, precision),
-        in_rows(np.full(n_units, 1.0 / (n_units * n_nodes)), precision),
+        compress(graph.matrix),
+        in_rows(np.full(n_units, 1.0 / (n_units * n_nodes))),
         (rows, n_nodes, dimension, top, depth, output_at, network_at),
-        (adam_paces(training.learning_rate, training.epochs), training.scores == "tanh"),
+        (
+            adam_paces(config.encoder_learning_rate, config.encoder_epochs),
+            config.scores == "tanh",
+        ),
         scratch,
     )
     return _unpack(parameters.astype(np.float64), initial, output_at, network_at)

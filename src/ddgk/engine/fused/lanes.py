@@ -4,9 +4,9 @@ A `Lanes` value is one LLVM vector of LANES numbers, a single AVX2 register in f
 read and write it at an offset of a flat array and use it like a number; nothing ever passes from
 one lane to another, except where a function says so.
 
-Elementary functions are polynomials in float32, and the C library's in float64: Numba's compiler
-has no vector library, and a call per number would cost more than all products together. The float32
-versions are accurate to a few 1e-7 relative, as the torch ones are; nan comes out as nan.
+Kernels train in float32 and sum losses in float64. Elementary functions are polynomials in float32:
+Numba's compiler has no vector library, and a call per number would cost more than all products
+together. They are accurate to a few 1e-7 relative, as torch's are; nan comes out as nan.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numba.core.datamodel import models
 from numba.core.types.misc import unliteral
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic as numba_intrinsic
-from numba.extending import lower_builtin, overload, register_model
+from numba.extending import lower_builtin, register_model
 
 from ddgk.compiling import inlined
 
@@ -51,12 +51,8 @@ LANES_OF = {element: LanesType(element) for element in (types.float32, types.flo
 
 def vector_type(element: Any) -> ir.VectorType:
     """Return the LLVM type of LANES numbers."""
-    return ir.VectorType(number_type(element), LANES)
-
-
-def number_type(element: Any) -> Any:
-    """Return the LLVM type of one number."""
-    return ir.FloatType() if element == types.float32 else ir.DoubleType()
+    number = ir.FloatType() if element == types.float32 else ir.DoubleType()
+    return ir.VectorType(number, LANES)
 
 
 @register_model(LanesType)
@@ -242,34 +238,6 @@ _make_operator(operator.sub, lambda builder, a, b: builder.fsub(a, b))
 _make_operator(operator.mul, lambda builder, a, b: builder.fmul(a, b))
 _make_operator(operator.truediv, lambda builder, a, b: builder.fdiv(a, b))
 
-SINGLE = LANES_OF[types.float32]
-
-
-def _from_library(name: str) -> Any:
-    """Return a kernel function that calls a function of the C library lane by lane."""
-
-    def function(_typing: Any, value: Any) -> Any:
-        def emit(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:
-            return _emit_library(builder, name, arguments[0])
-
-        return value(value), emit
-
-    return intrinsic(function)
-
-
-def _emit_library(builder: Any, name: str, vector: Any) -> Any:
-    double = ir.DoubleType()
-    called = cgutils.get_or_insert_function(builder.module, ir.FunctionType(double, [double]), name)
-    result = vector
-    for lane in range(LANES):
-        place = ir.Constant(ir.IntType(32), lane)
-        number = builder.call(called, [builder.extract_element(vector, place)])
-        result = builder.insert_element(result, number, place)
-    return result
-
-
-_library_exp, _library_log, _library_log1p = map(_from_library, ("exp", "log", "log1p"))
-
 
 @intrinsic
 def _scale(_typing: Any, value: Any, shifted: Any) -> Any:
@@ -302,7 +270,7 @@ def _exponent(_typing: Any, value: Any) -> Any:
 
 
 @inlined
-def _single_exp(x: Any) -> Any:
+def exponential(x: Any) -> Any:
     """e^x = 2^n e^r, n = round(x / ln 2), |r| <= ln(2) / 2."""
     x = where_above(-87.0, x, -87.0, x)
     x = where_above(x, 88.0, 88.0, x)
@@ -332,7 +300,7 @@ def _twice_artanh(s: Any) -> Any:
 
 
 @inlined
-def _single_log(x: Any) -> Any:
+def logarithm(x: Any) -> Any:
     """Log x = e ln 2 + 2 artanh((m - 1) / (m + 1))."""
     e = _exponent(x)
     m = _scale(x, 12582912.0 - e)
@@ -347,9 +315,7 @@ TANH_BELOW = (2.47791474e-07, 0.000239370477, 0.0238347155, 0.462631899, 1.0)
 
 
 def emit_tanh(builder: Any, x: Any) -> Any:
-    """Emit tanh of a vector: a ratio of polynomials in float32, the C library in float64."""
-    if x.type.element != ir.FloatType():
-        return _emit_library(builder, "tanh", x)
+    """Emit tanh of a vector in float32, a ratio of polynomials."""
 
     def constant(number: float) -> Any:
         return ir.Constant(x.type, [number] * LANES)
@@ -377,43 +343,10 @@ def hyperbolic_tangent(_typing: Any, x: Any) -> Any:
     return x(x), emit
 
 
-def exponential(x: Any) -> Any:
-    """Return e^x; meant for kernels."""
-    raise NotImplementedError
-
-
-def logarithm(x: Any) -> Any:
-    """Return log x of positive numbers; meant for kernels."""
-    raise NotImplementedError
-
-
-def one_more_logarithm(x: Any) -> Any:
-    """Return log(1 + x) for 0 <= x <= 1; meant for kernels."""
-    raise NotImplementedError
-
-
-def _offer(function: Any, single: Any, double: Any) -> None:
-    """Let kernels call `function`; the precision of the argument decides."""
-    options = {"error_model": "numpy", "_nrt": False, "forceinline": True}
-
-    @overload(function, jit_options=options)  # type: ignore[untyped-decorator, unused-ignore]
-    def choose(x: Any) -> Any:
-        chosen = single if x == SINGLE else double
-
-        def call(x: Any) -> Any:
-            return chosen(x)
-
-        return call
-
-
 @inlined
-def _single_log1p(x: Any) -> Any:
+def one_more_logarithm(x: Any) -> Any:
+    """Log(1 + x) for 0 <= x <= 1."""
     return _twice_artanh(x / (x + 2.0))
-
-
-_offer(exponential, _single_exp, _library_exp)
-_offer(logarithm, _single_log, _library_log)
-_offer(one_more_logarithm, _single_log1p, _library_log1p)
 
 
 @inlined

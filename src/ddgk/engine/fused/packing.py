@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from ddgk.engine.arrays import Array, EncodedGraph, EncoderWeights, Outcome, PairTraining, Source
+from ddgk.config import Config
+from ddgk.engine.arrays import Array, EncodedGraph, EncoderWeights, Outcome, Source
 from ddgk.engine.fused.kernels import adam_paces
 from ddgk.engine.fused.lanes import LANES
 from ddgk.engine.fused.pairs import (
@@ -36,38 +36,35 @@ ROWS_ALONE = 9  # rows of eight nodes of a single pair that are taken forward to
 CACHE_LINE = 64  # bytes
 
 
-def aligned(*shape: int, precision: Any) -> Numbers:
+def aligned(*shape: int, kind: Any = np.float32) -> Numbers:
     """Return a flat array of zeros for that shape that starts at a cache line.
 
     A vector then never straddles two lines, which would halve the speed of products.
     """
-    size = prod(shape) * np.dtype(precision).itemsize
+    size = prod(shape) * np.dtype(kind).itemsize
     memory = np.zeros(size + CACHE_LINE, dtype=np.uint8)
     start = -memory.ctypes.data % CACHE_LINE
-    return memory[start : start + size].view(precision)
+    return memory[start : start + size].view(kind)
 
 
-def flat(array: Any, precision: Any) -> Numbers:
+def flat(array: Any, kind: Any = np.float32) -> Numbers:
     """Copy an array into a flat, aligned one."""
     values = np.asarray(array)
-    result = aligned(values.size, precision=precision)
+    result = aligned(values.size, kind=kind)
     result[:] = values.reshape(-1)
     return result
 
 
-def in_rows(matrix: Any, precision: Any) -> Numbers:
+def in_rows(matrix: Any) -> Numbers:
     """Put eight rows of a matrix into the lanes: (n, columns) -> (n / LANES, columns) lanes."""
     values = np.asarray(matrix)
-    values = values[:, None] if values.ndim == 1 else values
-    n_rows = -(-len(values) // LANES)
-    padded = np.zeros((n_rows * LANES, values.shape[1]))
-    padded[: len(values)] = values
-    return flat(padded.reshape(n_rows, LANES, -1).swapaxes(1, 2), precision)
+    by_lane = [values[lane::LANES] for lane in range(LANES)]
+    return in_lanes(by_lane, by_lane[0].shape)
 
 
-def in_lanes(matrices: Sequence[Any], shape: tuple[int, ...], precision: Any) -> Numbers:
+def in_lanes(matrices: Sequence[Any], shape: tuple[int, ...]) -> Numbers:
     """Give every matrix a lane: matrices of at most that shape -> (*shape) lanes."""
-    result = aligned(*shape, LANES, precision=precision)
+    result = aligned(*shape, LANES)
     shaped = result.reshape(*shape, LANES)
     for lane, matrix in enumerate(matrices):
         corner: Any = (*(slice(size) for size in matrix.shape), lane)
@@ -75,16 +72,10 @@ def in_lanes(matrices: Sequence[Any], shape: tuple[int, ...], precision: Any) ->
     return result
 
 
-def compress(matrix: Any, precision: Any) -> Compressed:
+def compress(matrix: Any) -> Compressed:
     """Return the nonzero entries of a matrix row by row; of a sparse one the stored entries."""
-    if sparse.issparse(matrix):
-        rows = sparse.csr_array(matrix)
-        starts, places, values = rows.indptr, rows.indices, rows.data
-    else:
-        at, places = np.nonzero(matrix)
-        values = matrix[at, places]
-        starts = np.searchsorted(at, np.arange(len(matrix) + 1))
-    return Compressed(starts.astype(np.int64), places.astype(np.int64), flat(values, precision))
+    rows = sparse.csr_array(matrix)
+    return Compressed(rows.indptr.astype(np.int64), rows.indices.astype(np.int64), flat(rows.data))
 
 
 def starts_of(widths: Any) -> Integers:
@@ -97,13 +88,12 @@ def side_by_side(matrices: Sequence[Any], n_rows: int) -> Array:
     return np.hstack([np.zeros((n_rows, 0)), *matrices])
 
 
-def pack_network(weights: EncoderWeights, precision: Any) -> Numbers:
+def pack_network(weights: EncoderWeights) -> Numbers:
     """Return W_1, b_1, W_2, b_2, ... one after the other."""
-    parts = [np.asarray(part).reshape(-1) for layer in weights.hidden for part in layer]
-    return flat(np.concatenate([np.zeros(0), *parts]), precision)
+    return flat(np.concatenate([part.reshape(-1) for layer in weights.hidden for part in layer]))
 
 
-def pack_source(source: Source, labels: Sequence[Integers], precision: Any) -> PackedSource:
+def pack_source(source: Source, labels: Sequence[Integers]) -> PackedSource:
     """Lay out an encoder; labels: those its nodes carry, per attribute."""
     weight, bias = source.weights.output
     lift = np.zeros((len(weight) + 1, len(bias) + 1))
@@ -111,13 +101,13 @@ def pack_source(source: Source, labels: Sequence[Integers], precision: Any) -> P
     carried = [q[:, columns] for q, columns in zip(source.attributes, labels, strict=True)]
     matrix = side_by_side(carried, len(source.weights.table))
     return PackedSource(
-        table=flat(source.weights.table, precision),
-        network=pack_network(source.weights, precision),
-        output=flat(weight, precision),
-        output_bias=flat(bias, precision),
-        lift=flat(lift, precision),
-        by_label=compress(matrix.T, precision),
-        by_unit=compress(matrix, precision),
+        table=flat(source.weights.table),
+        network=pack_network(source.weights),
+        output=flat(weight),
+        output_bias=flat(bias),
+        lift=flat(lift),
+        by_label=compress(matrix.T),
+        by_unit=compress(matrix),
     )
 
 
@@ -150,16 +140,7 @@ def label_columns(graphs: Sequence[EncodedGraph]) -> tuple[list[Array], list[Arr
     return around, nodes, starts
 
 
-def scales_of(graph: EncodedGraph, training: PairTraining) -> tuple[float, float]:
-    """Return the divisors of the structure loss and of the attribute losses."""
-    if training.reduction == "sum":
-        return 1.0, 1.0
-    count = float(graph.unit_weights.sum())
-    return count * float(graph.node_weights.sum()), count
-
-
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Pairs of one source that are trained together, by position; or a single pair."""
 
     positions: tuple[int, ...]
@@ -199,18 +180,17 @@ class Call:
         self,
         pairs: Sequence[tuple[EncodedGraph, Source]],
         seeds: Sequence[int],
-        training: PairTraining,
+        config: Config,
         detail: bool,
-        precision: Any,
     ) -> None:
-        self.pairs, self.seeds, self.training = pairs, seeds, training
-        self.detail, self.precision = detail, precision
-        self.last = training.checkpoints[-1]
+        self.pairs, self.seeds, self.config, self.detail = pairs, seeds, config, detail
+        self.last = config.checkpoints[-1]
         self.checkpoints = np.full(self.last + 1, -1, dtype=np.int64)
-        self.checkpoints[list(training.checkpoints)] = np.arange(len(training.checkpoints))
-        self.paces = adam_paces(training.learning_rate, self.last)
+        self.checkpoints[list(config.checkpoints)] = np.arange(len(config.checkpoints))
+        self.paces = adam_paces(config.learning_rate, self.last)
         attributes = pairs[0][0].attributes if pairs else ()
         self.widths = np.array([a.units.shape[1] for a in attributes], dtype=np.int64)
+        self.coefficients = np.array([config.coefficient(a.name) for a in attributes])
         self._sources: dict[int, tuple[list[Integers], PackedSource]] = {}
         self._targets: dict[Any, tuple[Numbers, PackedTarget]] = {}
         self._packing, self._one_large = Lock(), Lock()
@@ -223,7 +203,7 @@ class Call:
         with self._packing:  # or two threads would lay out the same targets
             if id(source) not in self._sources:
                 labels = source_labels(source)
-                self._sources[id(source)] = labels, pack_source(source, labels, self.precision)
+                self._sources[id(source)] = labels, pack_source(source, labels)
             labels, packed_source = self._sources[id(source)]
             key = (*map(id, graphs), group.alone)
             if key not in self._targets:
@@ -234,7 +214,7 @@ class Call:
         large = self._one_large if LANES * sum(sizes.values()) > LARGE else nullcontext()
         with large:
             memory = self._memory(plan, sizes)
-            if self.training.initialisation == "glorot":
+            if self.config.initialisation == "glorot":
                 self._draw(group, plan, memory)
             train_group(plan, packed_source, target, joined, memory)
             return self._outcomes(graphs, plan, memory)
@@ -243,7 +223,7 @@ class Call:
         n_nodes = max(len(g.unit_weights) for g in graphs)
         n_source, dimension = source.weights.table.shape
         width = len(source.weights.output[0])
-        bends = self.training.scores == "tanh"
+        bends = self.config.scores == "tanh"
         low_rank = not bends and n_source > width
         n_factors = width + 1 if low_rank else n_source + 1
         rows = -(-n_nodes // (LANES if alone else 1))
@@ -262,8 +242,8 @@ class Call:
             alone=alone,
             bends=bends,
             low_rank=low_rank,
-            trains_labels=any(c != 0 for c in self.training.coefficients),
-            smoothing=float(self.training.smoothing),
+            trains_labels=bool(self.coefficients.any()),
+            smoothing=float(self.config.smoothing),
             last=self.last,
             detail=self.detail,
             checkpoints=self.checkpoints,
@@ -272,39 +252,33 @@ class Call:
 
     def _target(self, graphs: Sequence[EncodedGraph], plan: Plan) -> tuple[Numbers, PackedTarget]:
         """Lay out Q_u of all attributes, (rows, all labels, LANES), and the rest of the targets."""
-        rows, precision, alone = plan.rows, self.precision, plan.alone
+        rows, alone = plan.rows, plan.alone
 
-        def lay(matrices: Sequence[Any]) -> Numbers:
+        def lay(matrices: Sequence[Any], *columns: int) -> Numbers:
             if alone:
-                return in_rows(matrices[0], precision)
-            return in_lanes(matrices, (rows, *matrices[0].shape[1:]), precision)
+                return in_rows(matrices[0])
+            return in_lanes(matrices, (rows, *(columns or matrices[0].shape[1:])))
 
-        if alone:
-            matrix = aligned(0, precision=precision)
-            columns = flat(np.repeat(graphs[0].node_weights, LANES), precision)
-        else:
-            matrix = in_lanes([g.dense_matrix() for g in graphs], (rows, rows), precision)
-            columns = lay([g.node_weights for g in graphs])
         units = [side_by_side([a.units for a in g.attributes], len(g.unit_weights)) for g in graphs]
         around, nodes, starts = label_columns(graphs)
         weighted = [g.node_weights[:, None] * c for g, c in zip(graphs, nodes, strict=True)]
         sparse_labels = weighted[0] if alone else np.zeros((0, 0))
-        scales = np.array([scales_of(g, self.training) for g in graphs])
+        scales = np.array([g.divisors(self.config.reduction) for g in graphs])
         by_lane = np.ones((2, LANES))
         by_lane[:, : None if alone else len(graphs)] = scales.T
-        weights = [g.unit_weights for g in graphs]
+        weights, sizes = [g.unit_weights for g in graphs], [g.node_weights for g in graphs]
         packed = PackedTarget(
-            matrix=matrix,
-            entries=compress(graphs[0].matrix if alone else np.zeros((0, 0)), precision),
+            matrix=aligned(0) if alone else lay([g.dense_matrix() for g in graphs], rows),
+            entries=compress(graphs[0].matrix if alone else np.zeros((0, 0))),
             structure_factors=lay([w / s for w, (s, _) in zip(weights, scales, strict=True)]),
             label_factors=lay([w / s for w, (_, s) in zip(weights, scales, strict=True)]),
             weights=lay(weights),
-            column_weights=columns,
+            column_weights=flat(np.repeat(sizes[0], LANES)) if alone else lay(sizes),
             scales=flat(by_lane, np.float64),
             neighbours=lay(around),
-            nodes=aligned(0, precision=precision) if alone else lay(weighted),
-            by_label=compress(sparse_labels.T, precision),
-            by_node=compress(sparse_labels, precision),
+            nodes=aligned(0) if alone else lay(weighted),
+            by_label=compress(sparse_labels.T),
+            by_node=compress(sparse_labels),
             starts=starts,
         )
         return lay(units).reshape(rows, -1, LANES), packed
@@ -323,19 +297,12 @@ class Call:
             missing=flat(lacking, units.dtype),
             starts=starts_of([len(own) for own in labels]),
             widths=self.widths,
-            coefficients=np.array(self.training.coefficients[: len(labels)], dtype=np.float64),
+            coefficients=self.coefficients,
         )
 
     def _memory(self, plan: Plan, sizes: dict[str, int]) -> Memory:
         """Return zeros for all that a group writes, every array at the start of a cache line."""
-        line = CACHE_LINE // np.dtype(self.precision).itemsize
-        lengths = [-(-size * LANES // line) * line for size in sizes.values()]
-        buffer = aligned(sum(lengths), precision=self.precision)
-        starts = starts_of(lengths).tolist()
-        parts = {
-            name: buffer[start : start + size * LANES]
-            for (name, size), start in zip(sizes.items(), starts, strict=False)
-        }
+        parts = {name: aligned(size, LANES) for name, size in sizes.items()}
         if plan.low_rank:
             top_at = plan.depth * plan.block * plan.step
             parts["factors"] = parts["hidden"][top_at:]
@@ -344,13 +311,13 @@ class Call:
             parts["nodes"], parts["reverse_slopes"] = parts["reverse"], parts["nodes_slopes"]
         if not plan.alone:
             parts["numbers"], parts["numbers_slopes"] = parts["nodes"], parts["nodes_slopes"]
-        n_terms = len(self.training.checkpoints) * (2 + 2 * len(self.widths))
+        n_terms = len(self.config.checkpoints) * (2 + 2 * len(self.widths))
         n_costs = 2 * plan.rows * plan.n_nodes * self.detail
         return Memory(
             **parts,
-            terms=aligned(n_terms, plan.rows, LANES, precision=np.float64),
-            sums=aligned(n_terms, LANES, precision=np.float64),
-            costs=aligned(n_costs, LANES, precision=np.float64),
+            terms=aligned(n_terms, plan.rows, LANES, kind=np.float64),
+            sums=aligned(n_terms, LANES, kind=np.float64),
+            costs=aligned(n_costs, LANES, kind=np.float64),
         )
 
     def _draw(self, group: Group, plan: Plan, memory: Memory) -> None:
@@ -363,9 +330,9 @@ class Call:
             seed, limit = self.seeds[place], glorot_limit(n, n_source)
             if group.alone:
                 drawn = limit * (2.0 * uniform(seed, ATTENTION, n, n_source) - 1.0)
-                attention[:] = in_rows(drawn, np.float64).reshape(attention.shape)
+                attention[:] = in_rows(drawn).reshape(attention.shape)
                 drawn = limit * (2.0 * uniform(seed, REVERSE, n_source, n) - 1.0)
-                reverse[:, :-1] = in_rows(drawn.T, np.float64).reshape(attention.shape)
+                reverse[:, :-1] = in_rows(drawn.T).reshape(attention.shape)
             else:
                 attention[:n, :, lane] = limit * _drawn(seed, ATTENTION, n, n_source)
                 reverse[:n, :-1, lane] = (limit * _drawn(seed, REVERSE, n_source, n)).T
@@ -374,7 +341,7 @@ class Call:
         self, graphs: Sequence[EncodedGraph], plan: Plan, memory: Memory
     ) -> list[Outcome]:
         """Copy the findings out of the memory."""
-        shape = (len(self.training.checkpoints), 2 + 2 * len(self.widths))
+        shape = (len(self.config.checkpoints), 2 + 2 * len(self.widths))
         by_lane = memory.sums.reshape(*shape, LANES)
         if plan.alone:
             terms = [by_lane.sum(axis=-1)]
@@ -402,7 +369,7 @@ class Call:
 
 
 def memory_sizes(plan: Plan, n_around: int, n_carried: int) -> dict[str, int]:
-    """Return how many lanes the arrays of `Memory` have that are of the chosen precision.
+    """Return how many lanes the arrays of `Memory` have that are of float32.
 
     n_around, n_carried: numbers of labels of the target and of the source.
     """

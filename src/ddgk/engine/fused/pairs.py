@@ -191,7 +191,7 @@ def encode_rows_back(first: int, last: int, plan: Any, source: Any, memory: Any)
     n_rows, n_source = last - first, plan.n_source
     shape = (plan.dimension, plan.width, plan.depth, plan.step, plan.block)
     hidden, slopes = memory.hidden, memory.hidden_slopes
-    if plan.bends or (plan.low_rank and plan.depth > 0):
+    if plan.bends or plan.low_rank:
         n_bent = plan.n_factors - 1
         bend(memory.factors_slopes, memory.factors, n_rows, n_bent, plan.factor_step)
     if not plan.low_rank:
@@ -199,11 +199,8 @@ def encode_rows_back(first: int, last: int, plan: Any, source: Any, memory: Any)
         after = view(memory.factors_slopes, 0, plan.factor_step, LANES)
         transposed = view(source.output, 0, 1, n_source)
         out = view(slopes, top_at, plan.step, LANES)
-        if plan.depth > 0:
-            values = view(hidden, top_at, plan.step, LANES)
-            multiply_bent(after, transposed, values, out, n_rows, n_source, plan.width)
-        else:
-            multiply_shared(after, transposed, out, n_rows, n_source, plan.width, False)
+        values = view(hidden, top_at, plan.step, LANES)
+        multiply_bent(after, transposed, values, out, n_rows, n_source, plan.width)
     backward(hidden, slopes, source.network, n_rows, shape)
     for i in range(n_rows):
         for j in range(plan.dimension):

@@ -20,7 +20,7 @@ MAX_MODULES = 25  # that one graph crosses
 # A module imports from lower layers only.
 LAYERS = [
     ["compiling", "errors", "hashing"],
-    ["assignment", "engine", "graphs", "kernels", "symmetry", "vectors"],
+    ["engine", "graphs", "kernels", "symmetry", "vectors"],
     [
         "alignment",
         "shares",

@@ -16,8 +16,13 @@ from scipy.optimize import linear_sum_assignment
 from ddgk import Graph, align
 from ddgk.alignment import AlignmentOptions, align_many
 from ddgk.alignment.encoding import Network, code_graphs, make_network
-from ddgk.alignment.propagation import LEAST_ROUNDS, _match, affordable_rounds, propagate
-from ddgk.assignment import assign
+from ddgk.alignment.propagation import (
+    LEAST_ROUNDS,
+    _match,
+    affordable_rounds,
+    assign,
+    propagate,
+)
 from ddgk.errors import ParameterError
 
 WITH_WEIGHTS = pytest.mark.skipif(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from ddgk.alignment import Alignment, GroupAlignment, Grouping
-from ddgk.alignment.checking import kept_edges
+from ddgk.alignment.result import kept_edges
 from ddgk.errors import ParameterError
 from ddgk.graphs import Graph
 from ddgk.graphs.display import PALETTE, UNLABELLED, lay_out

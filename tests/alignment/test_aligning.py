@@ -207,6 +207,17 @@ def test_a_node_that_keeps_no_edge_and_contradicts_its_label_has_no_partner():
     assert everybody.unmatched_target == ()
 
 
+def test_a_node_without_edges_has_none_to_lose():
+    # Both bonds to the ring are broken; one atom has another label, too.
+    ring = [(i, (i + 1) % 6) for i in range(6)]
+    target = Graph(8, ring, node_labels="NCCCCCOF")
+    source = Graph(8, [*ring, (0, 6), (3, 7)], node_labels="NCCCCCOS")
+    for pair in ((target, source), (source, target)):
+        found = align(*pair)
+        assert found.matching[6] == 6
+        assert found.unmatched_target == found.unmatched_source == (7,)
+
+
 @pytest.mark.parametrize(("ring", "rays"), [(5, 6), (8, 20)])
 def test_nodes_that_will_have_no_partner_do_not_keep_others_from_theirs(ring, rays):
     # All nodes matched, the star's other edges weigh as much as the two that can be kept, or more.

@@ -53,8 +53,8 @@ def align(
     target, source : Graph, or a graph of a library that `ddgk.graphs.as_graph` knows
     labels : {"soft", "strict", "ignore"}
         Whether different labels cost, exclude a pair, or do not count. "strict" gives the largest
-        common part found: matched nodes have equal labels, and each keeps an edge. Labels that
-        only one of the graphs carries do not count.
+        common part found: matched nodes have equal labels, and keep an edge if both have any.
+        Labels that only one of the graphs carries do not count.
     max_seconds : float, optional
         Return the best so far after this time, marked by `stopped_early`. Results are
         reproducible where it does not strike.

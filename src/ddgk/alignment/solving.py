@@ -50,7 +50,7 @@ class AlignmentOptions:
         What a pair with different node labels costs, in edges.
     unmatched_cost : float
         What leaving two nodes without partner costs, in edges. A pair that keeps k edges is dropped
-        where ``unmatched_cost + k < label_cost [labels differ] + [k = 0]``; from 2 on, none is.
+        where ``unmatched_cost + k < label_cost [labels differ] + [k = 0, but both have edges]``.
     connected : bool
         Keep only the largest connected part that both graphs have in common.
 
@@ -205,12 +205,11 @@ class Solver:
     def _drop_pairs(self, partners: Integers) -> Integers:
         """Leave nodes without partner where that costs less, one round after the other.
 
-        A pair is dropped where unmatched_cost + kept < label_cost [labels differ] + [kept = 0],
-        kept: edges that it keeps. Two nodes without edges count as keeping one.
+        A pair is dropped where unmatched_cost + kept < label_cost [labels differ] + [loses all],
+        kept: edges that it keeps; it loses all if both nodes have edges and it keeps none.
         """
         partners, n = partners.copy(), self.small.n_nodes
         tails, heads = self.small.tails, self.small.heads
-        alone = self.small.degrees == 0, self.large.degrees == 0
         strict = self.scoring.label_cost >= IMPOSSIBLE
         while True:
             kept_arcs = find_kept(self.small, self.large, partners, strict=strict)
@@ -220,9 +219,11 @@ class Solver:
             matched = np.flatnonzero(partners >= 0)
             at = partners[matched]
             kept = np.bincount(tails[kept_arcs], minlength=n)[matched]
-            kept[alone[0][matched] & alone[1][at]] = 1
+            loses_all = (
+                (kept == 0) & (self.small.degrees[matched] > 0) & (self.large.degrees[at] > 0)
+            )
             differ = self.small.labels[matched] != self.large.labels[at]
-            cost = self.scoring.label_cost * differ + (kept == 0)
+            cost = self.scoring.label_cost * differ + loses_all
             dropped = self.options.unmatched_cost + kept < cost
             if not dropped.any():
                 return partners

@@ -11,7 +11,8 @@ found; samples that lost an edge do not count). Draw: the mean accuracy of one o
 of the most frequent partner of every node. Assigned: that of the one-to-one matching of largest
 frequencies, which maximises the expected accuracy. Accuracies are plain, against the truth; means
 over seeds with standard errors, and how much more "assigned" has than the alignment itself, pair by
-pair. Full: the share of samples that keep all edges; kept: what the alignment lost, in edges.
+pair. Full: the share of samples that keep all edges; a pair without any counts in orbits, found and
+lost alone. Lost: edges of the target that the alignment lost.
 """
 
 from __future__ import annotations
@@ -55,10 +56,11 @@ def measure(
         if total_worth(sampled) > target.n_edges - 0.5:
             n_full += 1
             counts[np.arange(n), sampled.partners] += 1
-    counts /= max(n_full, 1)
-    draw = counts[np.arange(n), truth].mean()
-    likely = (counts.argmax(axis=1) == truth).mean()
-    assigned = (linear_sum_assignment(counts, maximize=True)[1] == truth).mean()
+    draw, likely, assigned = np.nan, np.nan, np.nan
+    if n_full:
+        draw = counts[np.arange(n), truth].mean() / n_full
+        likely = (counts.argmax(axis=1) == truth).mean()
+        assigned = (linear_sum_assignment(counts, maximize=True)[1] == truth).mean()
     told = whole.n_classes / n, draw, likely, assigned, accuracy, assigned - accuracy
     return [*told, n_full / n_samples, target.n_edges - found.n_kept_edges]
 
@@ -81,8 +83,8 @@ def main() -> None:
             for seed in range(arguments.first_seed, arguments.first_seed + arguments.seeds):
                 pair = noisy_pair(n, edges, noise, 1, seed)
                 rows.append(measure(*pair, seed, arguments.samples))
-            means = np.mean(rows, axis=0)
-            errors = np.std(rows, axis=0, ddof=1) / np.sqrt(len(rows)) if len(rows) > 1 else means
+            means = np.nanmean(rows, axis=0)
+            errors = np.nanstd(rows, axis=0) / np.sqrt(max(len(rows) - 1, 1))
             cells = [f"{mean:.3f}" for mean in means]
             for place in range(1, 6):
                 cells[place] += f" ± {errors[place]:.3f}"

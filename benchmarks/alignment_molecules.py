@@ -177,18 +177,20 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--graphs", type=int, default=100, help="of every set")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--tables", nargs="+", default=["permuted", "damaged"])
     arguments = parser.parse_args()
     path = ddgk.Graph(3, [(0, 1), (1, 2)])
     ddgk.align(path, ddgk.Graph(3, [(0, 1)]))  # what compiles, compiles here
     print(f"| set | case | labels | {' | '.join(COLUMNS)} | CPU ms |\n{'|---' * 9}|")
     for name in arguments.sets:
-        drawn = [draw(name, arguments.graphs, seed) for seed in range(arguments.seeds)]
+        seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+        drawn = [draw(name, arguments.graphs, seed) for seed in seeds]
         damages = ["permuted"] * ("permuted" in arguments.tables)
         damages += list(DAMAGES) * ("damaged" in arguments.tables)
         for damage in damages:
             cases = []
-            for seed, graphs in enumerate(drawn):
+            for seed, graphs in zip(seeds, drawn, strict=True):
                 rng = np.random.default_rng((100 if damage == "permuted" else 200) + seed)
                 make = permuted_case if damage == "permuted" else None
                 cases += [

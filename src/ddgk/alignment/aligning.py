@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ddgk.alignment.encoding import code_graphs, describe_nodes, make_network, shared_attributes
 from ddgk.alignment.result import Alignment, is_isomorphism
-from ddgk.alignment.search import Matching, attend
+from ddgk.alignment.search import Matching, share_attention
 from ddgk.alignment.solving import AlignmentOptions, Budget, Solver
 from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
@@ -116,7 +116,7 @@ def align(
         one, other = describe_nodes(one, other)
     solver = Solver(one, other, labels, options, budget, int(random_state), n_jobs)
     partners = np.argsort(shuffle) if exact else solver.solve()
-    columns, values, sureness = attend(Matching(one, other, partners, solver.scoring))
+    columns, values, sureness = share_attention(Matching(one, other, partners, solver.scoring))
     here, place = np.nonzero(values)
     entries = values[here, place], (mine[here], theirs[columns[here, place]])
     attention: Any = sparse.csr_array(entries, shape=shape)

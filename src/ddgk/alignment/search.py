@@ -203,7 +203,7 @@ def anneal(
     return best, top, state
 
 
-def attend(found: Matching) -> tuple[Integers, Array, Array]:
+def share_attention(found: Matching) -> tuple[Integers, Array, Array]:
     """Say where each node would go, and how sure it is; less so where there are others like it."""
     target, source = found.small, found.large
     columns, values, sureness = weigh(found, SHARPNESS, WIDTH)

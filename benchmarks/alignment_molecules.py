@@ -9,7 +9,10 @@ node labels.
 Node correctness up to automorphism: the share of the target's nodes that lie where some one
 automorphism of the original puts their true image. The automorphism is built greedily, following
 the matching as long as refinement finds no contradiction, so the share is a lower bound.
-Times are processor time, one thread.
+As good: the share of pairs whose alignment costs no more than the true matching, by the objective
+that is minimised (edges lost and gained, labels that differ, .5 for a node without partner; of the
+true matching too, pairs are dropped that lose all their edges). What is wrong there no search can
+put right. Nodes there: node correctness of these pairs alone. Times are processor time, one thread.
 """
 
 from __future__ import annotations
@@ -23,12 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 import ddgk
+from ddgk.alignment.result import kept_edges
 from ddgk.symmetry import Arcs, equitable_partition
 
 Integers = NDArray[np.int64]
 SETS = ("MUTAG", "NCI1", "ENZYMES", "IMDB-BINARY")
 DAMAGES = ("rewired 1 %", "rewired 5 %", "rewired 10 %", "deleted 10 %")
 LARGEST = 100
+COLUMNS = ("nodes", "edges", "exact", "as good", "nodes there")
 ORDERS = 3  # in which the automorphism that measures a matching is built
 
 
@@ -129,6 +134,25 @@ def node_correctness(case: Case, pairs: Integers, *, labelled: bool) -> float:
     return best / case.target.n_nodes
 
 
+def cost(case: Case, pairs: Integers, attributes: tuple[str, ...]) -> float:
+    """Return what a matching costs, in edges."""
+    found = ddgk.Alignment(case.target, case.source, pairs, None, np.ones(len(pairs)), attributes)
+    return found.objective + 0.5 * (case.target.n_nodes - len(pairs))
+
+
+def true_cost(case: Case, attributes: tuple[str, ...]) -> float:
+    """Return what the true matching costs, with or without pairs that lose all their edges."""
+    pairs = np.stack([np.arange(len(case.truth)), case.truth], axis=1)
+    kept = np.zeros(len(pairs))
+    for edge in kept_edges(case.target, case.source, pairs)[:, 0]:
+        kept[case.target.edges[edge]] += 1
+    degrees = [
+        np.bincount(g.edges.ravel(), minlength=g.n_nodes) for g in (case.target, case.source)
+    ]
+    loses = (kept == 0) & (degrees[0] > 0) & (degrees[1][case.truth] > 0)
+    return min(cost(case, some, attributes) for some in (pairs, pairs[~loses]))
+
+
 def measure(cases: Sequence[Case], *, labelled: bool) -> dict[str, float]:
     """Align all cases; return means."""
     rows = []
@@ -139,8 +163,12 @@ def measure(cases: Sequence[Case], *, labelled: bool) -> dict[str, float]:
         )
         spent = time.process_time() - began
         right = node_correctness(case, found.pairs, labelled=labelled)
-        rows.append((right, found.edge_correctness, found.is_isomorphism, 1000 * spent))
-    return dict(zip(("nodes", "edges", "exact", "ms"), np.mean(rows, axis=0), strict=True))
+        paid = cost(case, found.pairs, found.attributes)
+        as_good = paid <= true_cost(case, found.attributes) + 1e-9
+        there = right if as_good else np.nan
+        told = right, found.edge_correctness, found.is_isomorphism, as_good, there
+        rows.append((*told, 1000 * spent))
+    return dict(zip((*COLUMNS, "ms"), np.nanmean(rows, axis=0), strict=True))
 
 
 def main() -> None:
@@ -149,18 +177,20 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=list(SETS))
     parser.add_argument("--graphs", type=int, default=100, help="of every set")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--tables", nargs="+", default=["permuted", "damaged"])
     arguments = parser.parse_args()
     path = ddgk.Graph(3, [(0, 1), (1, 2)])
     ddgk.align(path, ddgk.Graph(3, [(0, 1)]))  # what compiles, compiles here
-    print("| set | case | labels | nodes | edges | exact | CPU ms |\n|---|---|---|---|---|---|---|")
+    print(f"| set | case | labels | {' | '.join(COLUMNS)} | CPU ms |\n{'|---' * 9}|")
     for name in arguments.sets:
-        drawn = [draw(name, arguments.graphs, seed) for seed in range(arguments.seeds)]
+        seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
+        drawn = [draw(name, arguments.graphs, seed) for seed in seeds]
         damages = ["permuted"] * ("permuted" in arguments.tables)
         damages += list(DAMAGES) * ("damaged" in arguments.tables)
         for damage in damages:
             cases = []
-            for seed, graphs in enumerate(drawn):
+            for seed, graphs in zip(seeds, drawn, strict=True):
                 rng = np.random.default_rng((100 if damage == "permuted" else 200) + seed)
                 make = permuted_case if damage == "permuted" else None
                 cases += [
@@ -171,7 +201,7 @@ def main() -> None:
                 if labelled and (damage == "permuted" or drawn[0][0].node_labels is None):
                     continue
                 row = measure(cases, labelled=labelled)
-                cells = " | ".join(f"{row[name]:.3f}" for name in ("nodes", "edges", "exact"))
+                cells = " | ".join(f"{row[name]:.3f}" for name in COLUMNS)
                 print(f"| {name} | {damage} | {labelled} | {cells} | {row['ms']:.1f} |", flush=True)
 
 

@@ -21,7 +21,7 @@ MAX_MODULES = 25  # that one graph crosses
 LAYERS = [
     ["compiling", "errors", "hashing"],
     ["config"],
-    ["assignment", "engine", "graphs", "kernels", "symmetry", "vectors"],
+    ["engine", "graphs", "kernels", "symmetry", "vectors"],
     [
         "alignment",
         "shares",

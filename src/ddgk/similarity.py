@@ -150,7 +150,7 @@ def shared_part(found: Alignment) -> float:
     >>> shared_part(ddgk.align(networkx.path_graph(3), networkx.cycle_graph(3)))
     0.8333333333333334
     """
-    from ddgk.alignment.checking import kept_edges, labels_agree
+    from ddgk.alignment.result import kept_edges, labels_agree
 
     target, source = found.target, found.source
     shared = int(labels_agree(target, source, found.pairs).sum())

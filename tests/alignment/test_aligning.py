@@ -16,8 +16,13 @@ from scipy.optimize import linear_sum_assignment
 from ddgk import Graph, align
 from ddgk.alignment import AlignmentOptions, align_many
 from ddgk.alignment.encoding import Network, code_graphs, make_network
-from ddgk.alignment.propagation import LEAST_ROUNDS, _match, affordable_rounds, propagate
-from ddgk.assignment import assign
+from ddgk.alignment.propagation import (
+    LEAST_ROUNDS,
+    _match,
+    affordable_rounds,
+    assign,
+    propagate,
+)
 from ddgk.errors import ParameterError
 
 WITH_WEIGHTS = pytest.mark.skipif(
@@ -200,6 +205,17 @@ def test_a_node_that_keeps_no_edge_and_contradicts_its_label_has_no_partner():
     assert found.unmatched_source == (6,)
     everybody = align(target, source, options=AlignmentOptions(unmatched_cost=3.0))
     assert everybody.unmatched_target == ()
+
+
+def test_a_node_without_edges_has_none_to_lose():
+    # Both bonds to the ring are broken; one atom has another label, too.
+    ring = [(i, (i + 1) % 6) for i in range(6)]
+    target = Graph(8, ring, node_labels="NCCCCCOF")
+    source = Graph(8, [*ring, (0, 6), (3, 7)], node_labels="NCCCCCOS")
+    for pair in ((target, source), (source, target)):
+        found = align(*pair)
+        assert found.matching[6] == 6
+        assert found.unmatched_target == found.unmatched_source == (7,)
 
 
 @pytest.mark.parametrize(("ring", "rays"), [(5, 6), (8, 20)])

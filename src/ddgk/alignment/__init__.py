@@ -1,9 +1,8 @@
 """Which node of one graph corresponds to which of the other: one solver for all sizes."""
 
 from ddgk.alignment.aligning import align, align_many
-from ddgk.alignment.checking import Orbit
 from ddgk.alignment.communities import GroupAlignment, Grouping, find_communities
-from ddgk.alignment.result import Alignment
+from ddgk.alignment.result import Alignment, Orbit
 from ddgk.alignment.solving import AlignmentOptions
 
 __all__ = [

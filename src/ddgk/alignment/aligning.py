@@ -8,13 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.alignment.checking import is_isomorphism
 from ddgk.alignment.encoding import code_graphs, describe_nodes, make_network, shared_attributes
-from ddgk.alignment.result import Alignment
-from ddgk.alignment.search import Matching, weigh
+from ddgk.alignment.result import Alignment, is_isomorphism
+from ddgk.alignment.search import Matching, share_attention
 from ddgk.alignment.solving import AlignmentOptions, Budget, Solver
 from ddgk.compiling import prepare
 from ddgk.errors import ParameterError
@@ -22,14 +20,8 @@ from ddgk.graphs import Policies
 from ddgk.graphs.convert import as_graph
 from ddgk.symmetry import canonical_order
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
 LABELS = ("soft", "strict", "ignore")
-SHARPNESS = 2.0  # inverse temperature of confidences, per edge
-WIDTH = 16  # entries of a row of attention
 MOST_ENTRIES = 1_000_000  # of an attention that is returned dense
-LEAST = 1e-6  # attention below is left out
 
 
 def align(
@@ -61,8 +53,8 @@ def align(
     target, source : Graph, or a graph of a library that `ddgk.graphs.as_graph` knows
     labels : {"soft", "strict", "ignore"}
         Whether different labels cost, exclude a pair, or do not count. "strict" gives the largest
-        common part found: matched nodes have equal labels, and each keeps an edge. Labels that
-        only one of the graphs carries do not count.
+        common part found: matched nodes have equal labels, and keep an edge if both have any.
+        Labels that only one of the graphs carries do not count.
     max_seconds : float, optional
         Return the best so far after this time, marked by `stopped_early`. Results are
         reproducible where it does not strike.
@@ -124,26 +116,17 @@ def align(
         one, other = describe_nodes(one, other)
     solver = Solver(one, other, labels, options, budget, int(random_state), n_jobs)
     partners = np.argsort(shuffle) if exact else solver.solve()
-    columns, values, sureness = _weigh(Matching(one, other, partners, solver.scoring))
+    columns, values, sureness = share_attention(Matching(one, other, partners, solver.scoring))
     here, place = np.nonzero(values)
     entries = values[here, place], (mine[here], theirs[columns[here, place]])
-    attention: Any = sparse.csr_array(sparse.coo_array(entries, shape))
+    attention: Any = sparse.csr_array(entries, shape=shape)
     if shape[0] * shape[1] <= MOST_ENTRIES:
         attention = attention.toarray()
     matched = np.flatnonzero(partners >= 0)
     matched = matched[np.argsort(mine[matched])]
-    return Alignment(
-        target,
-        source,
-        np.stack([mine[matched], theirs[partners[matched]]], axis=1),
-        attention,
-        sureness[matched],
-        used,
-        options.label_cost,
-        exact or solver.proven,
-        budget.stopped,
-        solver.n_restarts,
-    )
+    pairs = np.stack([mine[matched], theirs[partners[matched]]], axis=1)
+    how = options.label_cost, exact or solver.proven, budget.stopped, solver.n_restarts
+    return Alignment(target, source, pairs, attention, sureness[matched], used, *how)
 
 
 def align_many(
@@ -180,8 +163,7 @@ def align_many(
 def _check(labels: str, max_seconds: Any, random_state: Any) -> None:
     """Validate arguments."""
     if labels not in LABELS:
-        meant = ", ".join(map(repr, LABELS))
-        raise ParameterError(f"labels must be one of {meant}, not {labels!r}")
+        raise ParameterError(f"labels must be one of {str(LABELS)[1:-1]}, not {labels!r}")
     timed = isinstance(max_seconds, int | float) and not isinstance(max_seconds, bool)
     if max_seconds is not None and not (timed and max_seconds > 0):
         raise ParameterError(f"max_seconds must be a number above 0 or None, not {max_seconds!r}")
@@ -193,19 +175,6 @@ def _check(labels: str, max_seconds: Any, random_state: Any) -> None:
 def _threads(n_jobs: int | None) -> int:
     if n_jobs is None:
         return 1
-    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or n_jobs == 0 or n_jobs < -1:
+    if not isinstance(n_jobs, int) or isinstance(n_jobs, bool) or not (n_jobs == -1 or n_jobs > 0):
         raise ParameterError(f"n_jobs must be a number of threads, -1 or None, not {n_jobs!r}")
     return (os.cpu_count() or 1) if n_jobs == -1 else n_jobs
-
-
-def _weigh(found: Matching) -> tuple[Integers, Array, Array]:
-    """Say where each node would go, and how sure it is; less so where there are others like it."""
-    target, source = found.small, found.large
-    columns, values, sureness = weigh(found, SHARPNESS, WIDTH)
-    alone, others = target.degrees == 0, source.degrees == 0
-    alike = np.bincount(source.labels[others], minlength=int(target.labels.max()) + 1)
-    sureness[alone] /= np.maximum(alike[target.labels[alone]], 1)
-    sureness[target.labels != source.labels[found.partners]] *= 0.5
-    values = np.where((columns >= 0) & (values > LEAST), values, 0.0)
-    values /= np.maximum(values.sum(axis=1, keepdims=True), LEAST)  # rows sum to 1
-    return columns, values, sureness

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -11,16 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.alignment.encoding import code_graphs
+from ddgk.alignment.encoding import Array, Integers, code_graphs
 from ddgk.errors import ParameterError
 from ddgk.graphs.graph import Graph, label_key
 from ddgk.symmetry import canonical_order
 
 if TYPE_CHECKING:
     from ddgk.alignment.result import Alignment
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 MOST_BLOCKS = 1 << 24  # entries of an attention between groups
 
@@ -92,14 +90,12 @@ class GroupAlignment:
     @property
     def matching(self) -> dict[Hashable, Hashable]:
         """Return {target group: source group}; groups without a partner are left out."""
-        mine, theirs = self.target_groups.names, self.source_groups.names
-        return {mine[t]: theirs[s] for t, s in self.pairs.tolist()}
+        return self.quotient.matching
 
     @property
     def confidence(self) -> dict[Hashable, float]:
         """Return which share of each matched target group's attention its partner has."""
-        names = self.target_groups.names
-        return {names[t]: float(self.attention[t, s]) for t, s in self.pairs.tolist()}
+        return self.quotient.confidence
 
     @property
     def share_within(self) -> float:
@@ -115,12 +111,10 @@ class GroupAlignment:
         Groups are joined where an edge runs between them; its weight is the share of all possible
         ones that there are.
         """
-        from ddgk.alignment.result import Alignment
-
         target = shrink(self.nodes.target, self.target_groups)
         source = shrink(self.nodes.source, self.source_groups)
         sureness = self.attention[tuple(self.pairs.T)]
-        return Alignment(target, source, self.pairs, self.attention, sureness)
+        return type(self.nodes)(target, source, self.pairs, self.attention, sureness)
 
     def as_json(self) -> dict[str, Any]:
         """Return everything as plain values, names as text where they are not plain."""
@@ -180,7 +174,10 @@ def group_nodes(graph: Graph, given: Groups | None, called: str) -> Grouping:
     listed = given.tolist() if isinstance(given, np.ndarray) else list(given)
     of_nodes = all(isinstance(entry, list | set | frozenset) for entry in listed)
     if listed and of_nodes and not isinstance(given, Mapping):
-        given = _groups_by_name(listed, called)
+        given = {name: code for code, members in enumerate(listed) for name in members}
+        if len(given) < sum(map(len, listed)):
+            name = Counter(name for members in listed for name in members).most_common(1)[0][0]
+            raise ParameterError(f"{called}: node {name!r} is in more than one group")
     if isinstance(given, Mapping):
         missing = [name for name in graph.node_names if name not in given]
         unknown = set(given).difference(graph.node_names)
@@ -193,24 +190,13 @@ def group_nodes(graph: Graph, given: Groups | None, called: str) -> Grouping:
             f"{called} has {len(listed)} labels; the graph has {graph.n_nodes} nodes "
             "(for groups of nodes give lists or sets)"
         )
-    known = set(listed)
+    names = list(set(listed))
     try:
-        names = sorted(known)
+        names.sort()
     except TypeError:  # labels without an order of their own
-        names = sorted(known, key=label_key)
+        names.sort(key=label_key)
     place = {name: code for code, name in enumerate(names)}
     return Grouping(np.array([place[label] for label in listed], dtype=np.int64), tuple(names))
-
-
-def _groups_by_name(groups: Sequence[Iterable[Hashable]], called: str) -> dict[Hashable, int]:
-    """Return the place of every node's group in a list of groups of nodes."""
-    found: dict[Hashable, int] = {}
-    for code, members in enumerate(groups):
-        for name in members:
-            if name in found:
-                raise ParameterError(f"{called}: node {name!r} is in more than one group")
-            found[name] = code
-    return found
 
 
 def find_communities(graph: Graph) -> Grouping:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cache
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,24 +20,19 @@ Integers = NDArray[np.int64]
 HOPS = 3  # how far node features look
 LEAST_STRENGTH = 4e-4  # principal directions weaker than this share of the strongest are dropped
 HASH_COLUMNS = 4  # columns that a label is hashed to
+THREADS = ThreadpoolController()  # of linear algebra; finding them takes milliseconds
 DIGITS = 6  # of features that count, so that rounding does not tell equal nodes apart
 
 
 class Network(NamedTuple):
-    """One graph in compressed rows; every edge is two arcs.
+    """One graph in compressed rows; every edge is two arcs."""
 
-    starts, heads: arcs of node i stand at starts[i]..starts[i + 1], heads ascending. kinds: twice
-    the code of the edge label, plus 1 for the reverse of a directed edge. weights: of each arc.
-    labels: code of each node's label. features: (n_nodes, q), squared distances count; node
-    attributes until `describe_nodes` has made features of them.
-    """
-
-    starts: Integers
-    heads: Integers
-    kinds: Integers
+    starts: Integers  # arcs of node i stand at starts[i]..starts[i + 1]
+    heads: Integers  # ascending
+    kinds: Integers  # twice the code of the edge label, plus 1 for the reverse of a directed edge
     weights: Array
-    labels: Integers
-    features: Array
+    labels: Integers  # codes
+    features: Array  # (n_nodes, q); node attributes until `describe_nodes` makes features of them
 
     @property
     def n_nodes(self) -> int:
@@ -57,17 +51,13 @@ class Network(NamedTuple):
 
 
 class Codes(NamedTuple):
-    """What is compared exactly.
+    """A graph as it is numbered."""
 
-    labels, colours: of every node; colours also tell attributes apart. arcs: with codes that tell
-    kinds and weights apart. attributes, kinds, weights: of every node and arc, as in `Network`.
-    """
-
-    labels: Integers
-    colours: Integers
-    arcs: Arcs
+    colours: Integers  # tell labels and attributes of nodes apart
+    arcs: Arcs  # their codes tell kinds and weights apart
     kinds: Integers
     weights: Array
+    labels: Integers
     attributes: Array
 
 
@@ -85,8 +75,15 @@ def shared_attributes(graphs: Sequence[Graph], labels: str) -> tuple[str, ...]:
 
 def code_graphs(graphs: Sequence[Graph], used: Sequence[str]) -> list[Codes]:
     """Give equal labels, attributes and weights equal codes in all graphs."""
-    nodes, edges = (_code_labels(graphs, name, used) for name in ("node_labels", "edge_labels"))
-    attributes, weights = zip(*[_values(graph, used) for graph in graphs], strict=True)
+
+    def carried(name: str, otherwise: Callable[[Graph], Any]) -> list[Any]:
+        given = [getattr(graph, name) if name in used else None for graph in graphs]
+        return [otherwise(g) if own is None else own for g, own in zip(graphs, given, strict=True)]
+
+    nodes = _code_labels(carried("node_labels", lambda graph: (None,) * graph.n_nodes))
+    edges = _code_labels(carried("edge_labels", lambda graph: (None,) * graph.n_edges))
+    attributes = carried("node_attributes", lambda graph: np.zeros((graph.n_nodes, 0)))
+    weights = carried("edge_weights", lambda graph: np.ones(graph.n_edges))
     known, n_known = _code_rows([np.nan_to_num(rows, nan=np.inf) + 0.0 for rows in attributes])
     levels, n_levels = _code_rows(weights)
     coded = []
@@ -95,17 +92,13 @@ def code_graphs(graphs: Sequence[Graph], used: Sequence[str]) -> list[Codes]:
         tails, heads = np.concatenate([graph.edges, graph.edges[:, ::-1]]).T
         kinds = np.concatenate([2 * edges[place], 2 * edges[place] + graph.directed])
         arcs = Arcs(tails, heads, kinds * n_levels + np.tile(levels[place], 2))
-        of_arcs = kinds, np.tile(weights[place], 2)
-        coded.append(Codes(nodes[place], colours, arcs, *of_arcs, attributes[place]))
+        doubled = np.tile(weights[place], 2)
+        coded.append(Codes(colours, arcs, kinds, doubled, nodes[place], attributes[place]))
     return coded
 
 
-def _code_labels(graphs: Sequence[Graph], name: str, used: Sequence[str]) -> list[Integers]:
-    """Code labels by their order in all graphs; 0 where they do not count."""
-    if name not in used:
-        counts = [graph.n_nodes if name == "node_labels" else graph.n_edges for graph in graphs]
-        return [np.zeros(count, dtype=np.int64) for count in counts]
-    given = [getattr(graph, name) or () for graph in graphs]
+def _code_labels(given: Sequence[Sequence[Hashable]]) -> list[Integers]:
+    """Code the labels of each graph by their order in all."""
     known = sorted(set().union(*given), key=label_key)
     code = {label: place for place, label in enumerate(known)}
     return [np.array([code[label] for label in labels], dtype=np.int64) for labels in given]
@@ -117,16 +110,6 @@ def _code_rows(parts: Sequence[Array]) -> tuple[list[Integers], int]:
     return np.split(codes.reshape(-1), np.cumsum([len(part) for part in parts])[:-1]), len(found)
 
 
-def _values(graph: Graph, used: Sequence[str]) -> tuple[Array, Array]:
-    """Return node attributes, (n_nodes, q), and edge weights; none, and 1, if they do not count."""
-    attributes, weights = graph.node_attributes, graph.edge_weights
-    if attributes is None or "node_attributes" not in used:
-        attributes = np.zeros((graph.n_nodes, 0))
-    if weights is None or "edge_weights" not in used:
-        weights = np.ones(graph.n_edges)
-    return attributes, weights
-
-
 def make_network(codes: Codes, order: Integers) -> Network:
     """Put a graph into arrays, its nodes in this order; without features."""
     place = np.argsort(order)
@@ -134,14 +117,8 @@ def make_network(codes: Codes, order: Integers) -> Network:
     by_tail = np.lexsort((codes.kinds, heads, tails))
     starts = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum(np.bincount(tails, minlength=len(order)), out=starts[1:])
-    return Network(
-        starts,
-        heads[by_tail],
-        codes.kinds[by_tail],
-        codes.weights[by_tail],
-        codes.labels[order],
-        codes.attributes[order],
-    )
+    arcs = heads[by_tail], codes.kinds[by_tail], codes.weights[by_tail]
+    return Network(starts, *arcs, codes.labels[order], codes.attributes[order])
 
 
 def describe_nodes(*networks: Network) -> list[Network]:
@@ -155,16 +132,15 @@ def describe_nodes(*networks: Network) -> list[Network]:
     weighted = any((network.weights != 1.0).any() for network in networks)
     given = [np.nan_to_num(own) for own in _standardised([g.features for g in networks])]
     stacks = []
-    for place, network in enumerate(networks):
+    for network, attributes in zip(networks, given, strict=True):
         parts = [_structure(network)]
         if weighted:
             parts.append(_around(network, network.weights[:, None]))
-        n_structural = 3 + weighted
         if labelled:
             parts.append(_hashed(network.labels))
         if mixed:
             parts.append(_around(network, _hashed(network.kinds)))
-        own = last = np.hstack([*parts, given[place]])
+        own = last = np.hstack([*parts, attributes])
         parts, n_own = [own], own.shape[1]
         for _ in range(HOPS):
             near = _around(network, last[network.heads])
@@ -172,11 +148,11 @@ def describe_nodes(*networks: Network) -> list[Network]:
             parts += [near, np.sqrt(np.maximum(spread, 0.0))]
             last = np.hstack([near[:, :n_own], parts[-1]])
         stack = np.hstack(parts)
-        for columns in (slice(n_structural), slice(n_own, None)):
+        for columns in (slice(3 + weighted), slice(n_own, None)):
             stack[:, columns] -= stack[:, columns].mean(axis=0)
         stacks.append(stack)
     whole = np.concatenate(_standardised(stacks))
-    with _find_threads().limit(limits=1):  # matrices are small; threads would only wait
+    with THREADS.limit(limits=1):  # matrices are small; threads would only wait
         strengths, directions = np.linalg.eigh(whole.T @ whole / len(whole))
         kept = strengths > LEAST_STRENGTH * max(float(strengths.max()), 1e-12)
         features = np.round(whole @ (directions[:, kept] / np.sqrt(strengths[kept])), DIGITS)
@@ -186,12 +162,6 @@ def describe_nodes(*networks: Network) -> list[Network]:
         features = np.zeros((len(whole), 1))
     split = np.split(features, [networks[0].n_nodes])
     return [g._replace(features=own) for g, own in zip(networks, split, strict=True)]
-
-
-@cache
-def _find_threads() -> ThreadpoolController:
-    """Find the threads of linear algebra; it takes milliseconds, so once."""
-    return ThreadpoolController()
 
 
 def _structure(network: Network) -> Array:
@@ -211,8 +181,7 @@ def count_triangles(starts: Integers, heads: Integers, ranks: Integers) -> Integ
     seen = np.full(n_nodes, -1, dtype=np.int64)
     for node in range(n_nodes):
         for near in heads[starts[node] : starts[node + 1]]:
-            if ranks[near] > ranks[node]:
-                seen[near] = node
+            seen[near] = node
         for near in heads[starts[node] : starts[node + 1]]:
             if ranks[near] > ranks[node]:
                 for far in heads[starts[near] : starts[near + 1]]:

@@ -14,8 +14,7 @@ approximation. Where that is too much work or memory, neighbours are matched ind
 other (mean field), which costs n * (arcs of both). D: distances of node features, and costs of
 labels. Sinkhorn's scaling keeps P a matching.
 
-Rows of Z are computed independently of each other, so results do not depend on the number of
-threads.
+Rows of Z do not depend on each other, so results do not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -23,18 +22,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ddgk.alignment.encoding import Network
+from ddgk.alignment.encoding import Integers, Network
 from ddgk.alignment.search import edge_fit
-from ddgk.compiling import inner, kept
+from ddgk.compiling import compiled, inner, kept
 
 Floats = NDArray[np.float32]
-Integers = NDArray[np.int64]
 Factor = Callable[[Floats, Floats], None]
 
 PARTNERED = 0.8  # share of the sparser graph's edges that is supposed to be in the other
@@ -72,13 +70,11 @@ def propagate(
 ) -> Floats:
     """Return beliefs, (n_small, n_large).
 
-    costs: D. go_on: asked before every round. other_label: weight of a pair of edges whose labels
-    differ.
+    costs: D. go_on: asked before every round. other_label: weight of edges whose labels differ.
     """
-    n, m = costs.shape
     affordable = affordable_rounds(small, large)
     rounds = min(rounds, max(LEAST_ROUNDS, int(affordable)))
-    beliefs, update = np.full((n, m), 1.0 / m, dtype=np.float32), np.zeros_like(costs)
+    beliefs, update = np.full_like(costs, 1.0 / large.n_nodes), np.zeros_like(costs)
     if affordable < LEAST_ROUNDS:
         factor = _independent(small, large)
     else:
@@ -119,11 +115,9 @@ def _one_to_one(small: Network, large: Network, other_label: float, n_jobs: int)
     """Return what writes log Z."""
     both = (small.kinds, large.kinds), (small.weights, large.weights)
     alike = all(len(np.unique(np.concatenate(pair))) < 2 for pair in both)
-    told = np.ones((len(small.heads), len(large.heads)), dtype=np.float32)
-    turns = [
-        (np.arange(len(small.heads)), np.arange(len(large.heads))),
-        (_reverse(small), _reverse(large)),
-    ]
+    n_arcs = len(small.heads), len(large.heads)
+    told = np.ones(n_arcs, dtype=np.float32)
+    turns = [tuple(map(np.arange, n_arcs)), (_reverse(small), _reverse(large))]
     how = alike, other_label, _odds(small, large), np.float32(NEGLIGIBLE / large.n_nodes)
 
     def write(beliefs: Floats, out: Floats) -> None:
@@ -132,10 +126,9 @@ def _one_to_one(small: Network, large: Network, other_label: float, n_jobs: int)
         if n_jobs == 1:
             rows(0, small.n_nodes)
             return
-        firsts = range(0, small.n_nodes, BLOCK)
+        bounds = [*range(0, small.n_nodes, BLOCK), small.n_nodes]
         with ThreadPoolExecutor(n_jobs) as pool:
-            lasts = [min(first + BLOCK, small.n_nodes) for first in firsts]
-            list(pool.map(rows, firsts, lasts))
+            list(pool.map(rows, bounds, bounds[1:]))
 
     return write
 
@@ -288,3 +281,47 @@ def _move(p, k, step):  # type: ignore[no-untyped-def]
         mine, row, scale = p[i], k[i], step * rows[i]
         for j in range(m):
             mine[j] = (one - step) * mine[j] + scale * row[j] * columns[j]
+
+
+@compiled
+def assign(values: NDArray[Any]) -> Integers:
+    """Match every row to a column of its own so that the sum is largest: columns, (n,), n <= m.
+
+    Shortest augmenting paths (Jonker, Volgenant 1987; Crouse 2016). Ties fall as in scipy, whose
+    `linear_sum_assignment` takes a sixth of the time of a first alignment to import.
+    """
+    n, m = values.shape
+    columns, owner, path = np.full(n, -1), np.full(m, -1), np.full(m, -1)
+    row_prices, column_prices = np.zeros(n), np.zeros(m)
+    for first in range(n):
+        lengths = np.full(m, np.inf)
+        left = np.arange(m)[::-1].copy()  # columns: those to visit, then those visited
+        n_left, row, sink, least = m, first, -1, 0.0
+        while sink < 0:
+            reached, nearest, at = least, np.inf, -1
+            for place in range(n_left):
+                column = left[place]
+                length = reached - values[row, column] - row_prices[row] - column_prices[column]
+                if length < lengths[column]:
+                    lengths[column], path[column] = length, row
+                length = lengths[column]
+                if length < nearest or (length == nearest and owner[column] < 0):
+                    nearest, at = length, place
+            least, n_left = nearest, n_left - 1
+            column = left[at]
+            left[at], left[n_left] = left[n_left], column
+            if owner[column] < 0:
+                sink = column
+            else:
+                row = owner[column]
+        row_prices[first] += least
+        for column in left[n_left:]:
+            if column != sink:
+                row_prices[owner[column]] += least - lengths[column]
+            column_prices[column] -= least - lengths[column]
+        column, row = sink, -1
+        while row != first:
+            row = path[column]
+            owner[column] = row
+            columns[row], column = column, columns[row]
+    return columns

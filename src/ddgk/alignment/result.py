@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,19 +11,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ddgk.alignment.checking import (
-    Orbit,
-    find_orbits,
-    induced_edges,
-    is_isomorphism,
-    kept_edges,
-    labels_agree,
-)
 from ddgk.alignment.communities import GroupAlignment, Groups, as_plain, coarsen, plain_pairs
+from ddgk.alignment.encoding import Array, Integers, code_graphs
 from ddgk.graphs.graph import Graph
+from ddgk.symmetry import equitable_partition
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
+
+@dataclass(frozen=True)
+class Orbit:
+    """Nodes of the target that refinement cannot tell apart, and what they were matched with.
+
+    Attributes
+    ----------
+    nodes : tuple
+        A class of the coarsest equitable partition (1-dimensional Weisfeiler-Leman, labels
+        included), of two nodes at least. A true orbit always lies within one class.
+    partners : tuple
+        The source nodes they were matched with; any of them may as well be another one's.
+    exchanged : bool
+        Whether each of the nodes can be swapped with the others and nothing else changes (twins),
+        in which case the class is an orbit.
+    """
+
+    nodes: tuple[Hashable, ...]
+    partners: tuple[Hashable, ...]
+    exchanged: bool
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,9 +100,7 @@ class Alignment:
         the matching loses. Two leaves of one node have a half each; a tie that takes more than one
         swap shows in `orbits` alone. It is halved where the labels of the two differ.
         """
-        names = self.target.node_names
-        nodes = self.pairs[:, 0].tolist()
-        return {names[t]: float(c) for t, c in zip(nodes, self.sureness, strict=True)}
+        return dict(zip(self.matching, self.sureness.tolist(), strict=True))
 
     @cached_property
     def n_kept_edges(self) -> int:
@@ -108,9 +118,8 @@ class Alignment:
 
         S3 = kept / (edges of the target + edges between partners in the source - kept)
         """
-        kept = self.n_kept_edges
-        either = self.target.n_edges + induced_edges(self.source, self.pairs[:, 1]) - kept
-        return 1.0 if either == 0 else kept / either
+        either = self._count_edges() - self.n_kept_edges
+        return 1.0 if either == 0 else self.n_kept_edges / either
 
     @cached_property
     def objective(self) -> float:
@@ -122,8 +131,12 @@ class Alignment:
         differing = 0
         if "node_labels" in self.attributes:
             differing = int((~labels_agree(self.target, self.source, self.pairs)).sum())
-        either = self.target.n_edges + induced_edges(self.source, self.pairs[:, 1])
-        return either - 2 * self.n_kept_edges + self.label_cost * differing
+        return self._count_edges() - 2 * self.n_kept_edges + self.label_cost * differing
+
+    def _count_edges(self) -> int:
+        """Count the edges of the target, and those between partners in the source."""
+        inside = np.isin(self.source.edges, self.pairs[:, 1]).all(axis=1)
+        return self.target.n_edges + int(inside.sum())
 
     @cached_property
     def is_isomorphism(self) -> bool:
@@ -223,6 +236,77 @@ class Alignment:
         return display.page(repr(self), *drawings, table)
 
 
+def kept_edges(target: Graph, source: Graph, pairs: Integers) -> Integers:
+    """Return (target edge, source edge) for every edge that a matching maps onto one, (n_kept, 2).
+
+    pairs: (n_matched, 2), target node before source node.
+    """
+    partner = np.full(target.n_nodes, -1, dtype=np.int64)
+    partner[pairs[:, 0]] = pairs[:, 1]
+    ends = partner[target.edges]
+    if not target.directed:
+        ends.sort(axis=1)
+    digits = np.array([source.n_nodes, 1])
+    codes, known = ends @ digits, source.edges @ digits  # known ones ascend, as edges do
+    here = np.flatnonzero((ends >= 0).all(axis=1) & np.isin(codes, known))
+    return np.stack([here, np.searchsorted(known, codes[here])], axis=1)
+
+
+def labels_agree(target: Graph, source: Graph, pairs: Integers) -> NDArray[np.bool_]:
+    """Say of every pair whether its node labels are equal, (n_matched,)."""
+    mine, theirs = target.node_labels, source.node_labels
+    if mine is None or theirs is None:
+        return np.ones(len(pairs), dtype=bool)
+    return np.array([mine[t] == theirs[s] for t, s in pairs.tolist()], dtype=bool)
+
+
+def is_isomorphism(target: Graph, source: Graph, pairs: Integers, used: Sequence[str]) -> bool:
+    """Check that a matching keeps every edge and non-edge, and what nodes and edges carry."""
+    edges = kept_edges(target, source, pairs)
+    mine, theirs = (
+        (g.n_nodes, g.n_edges, g.directed, g.edge_weights is None) for g in (target, source)
+    )
+    if mine != theirs or (len(pairs), len(edges)) != mine[:2]:
+        return False
+
+    def same(name: str) -> bool:
+        here, there = getattr(target, name), getattr(source, name)
+        matched = pairs if name.startswith("node") else edges
+        if not len(matched) or name.endswith("labels"):
+            return all(here[t] == there[s] for t, s in matched.tolist())
+        return np.array_equal(here[matched[:, 0]], there[matched[:, 1]], equal_nan=True)
+
+    return all(map(same, used))
+
+
+def find_orbits(
+    target: Graph, source: Graph, used: Sequence[str], pairs: Integers
+) -> tuple[Orbit, ...]:
+    """List the classes of two nodes or more."""
+    codes = code_graphs([target], used)[0]
+    classes = equitable_partition(codes.colours, codes.arcs).classes
+    around: list[set[tuple[int, int]]] = [set() for _ in codes.colours]
+    arcs = codes.arcs
+    for tail, head, code in np.stack([arcs.tails, arcs.heads, arcs.codes], axis=1).tolist():
+        around[tail].add((head, code))
+
+    def twins(*pair: int) -> bool:
+        mine, theirs = ({arc for arc in around[node] if arc[0] not in pair} for node in pair)
+        return mine == theirs
+
+    partner = dict(pairs.tolist())
+    found = []
+    order = np.argsort(classes, kind="stable")
+    for group in np.split(order, np.cumsum(np.bincount(classes))[:-1]):
+        members = group.tolist()
+        if len(members) > 1:
+            nodes = tuple(target.node_names[i] for i in members)
+            partners = tuple(source.node_names[partner[i]] for i in members if i in partner)
+            exchanged = all(twins(members[0], node) for node in members[1:])
+            found.append(Orbit(nodes, partners, exchanged))
+    return tuple(found)
+
+
 def _left_out(graph: Graph, matched: Integers) -> tuple[Hashable, ...]:
     left = np.setdiff1d(np.arange(graph.n_nodes), matched)
     return tuple(graph.node_names[node] for node in left.tolist())
@@ -232,9 +316,6 @@ def _attention_as_json(attention: Any) -> Any:
     """Return rows of numbers; of a sparse array places and values."""
     if not sparse.issparse(attention):
         return attention.tolist()
-    entries = attention.tocoo()
-    return {
-        "target": entries.row.tolist(),
-        "source": entries.col.tolist(),
-        "value": entries.data.tolist(),
-    }
+    found = attention.tocoo()
+    parts = zip(("target", "source", "value"), (found.row, found.col, found.data), strict=True)
+    return {name: values.tolist() for name, values in parts}

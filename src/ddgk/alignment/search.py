@@ -18,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.alignment.encoding import Network
+from ddgk.alignment.encoding import Array, Integers, Network
 from ddgk.compiling import compiled, inner
 
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
-
+SHARPNESS = 2.0  # inverse temperature of confidences, per edge
+WIDTH = 16  # entries of a row of attention
+LEAST = 1e-6  # attention below is left out
 MOST_ASKED = 200  # of the neighbours of a hub so many are candidates
 MOST_WEIGHED = 1 << 16  # edges of candidates that are looked at for the confidence of one node
 FREE = -1
@@ -32,17 +32,12 @@ MULTIPLIER, INCREMENT = np.uint64(6364136223846793005), np.uint64(14426950408889
 
 
 class Scoring(NamedTuple):
-    """What a matching is worth.
+    """What a matching is worth, in edges."""
 
-    label_cost: of a pair whose labels differ, in edges. other_label: the worth of an edge on one of
-    another label. induced: weight of edges between partners. prior: what pairs are worth by
-    themselves, in edges, (n_small, n_large), or empty.
-    """
-
-    label_cost: float
-    other_label: float
-    induced: float
-    prior: NDArray[np.float32] = NO_PRIOR
+    label_cost: float  # of a pair whose labels differ
+    other_label: float  # the worth of an edge on one of another label
+    induced: float  # weight of edges between partners
+    prior: NDArray[np.float32] = NO_PRIOR  # worth of pairs by themselves, (n_small, n_large)
 
 
 class Matching(NamedTuple):
@@ -73,10 +68,7 @@ def _arc_worth(found: Matching, arc: int, at: int, head: int) -> float:
     end = high
     while low < high:
         middle = (low + high) >> 1
-        if large.heads[middle] < head:
-            low = middle + 1
-        else:
-            high = middle
+        low, high = (middle + 1, high) if large.heads[middle] < head else (low, middle)
     best = 0.0
     while low < end and large.heads[low] == head:
         mine, theirs = small.weights[arc], large.weights[low]
@@ -87,26 +79,13 @@ def _arc_worth(found: Matching, arc: int, at: int, head: int) -> float:
 
 
 @inner
-def _worth(found: Matching, node: int, at: int, besides: int) -> float:
-    """Return how well the arcs of a node are kept if it stands at `at`, but for one neighbour."""
+def _worth(found: Matching, node: int, besides: int) -> float:
+    """Return how well the arcs of a node are kept, but for those to one neighbour."""
     total = 0.0
     for arc in range(found.small.starts[node], found.small.starts[node + 1]):
         near = found.small.heads[arc]
-        if near == besides:
-            continue
-        image = at if near == node else found.partners[near]
-        if image >= 0:
-            total += _arc_worth(found, arc, at, image)
-    return total
-
-
-@inner
-def _between(found: Matching, node: int, other: int, at: int, there: int) -> float:
-    """Return how well the arcs from one node to another are kept if they stand at these."""
-    total = 0.0
-    for arc in range(found.small.starts[node], found.small.starts[node + 1]):
-        if found.small.heads[arc] == other:
-            total += _arc_worth(found, arc, at, there)
+        if near != besides and found.partners[near] >= 0:
+            total += _arc_worth(found, arc, found.partners[node], found.partners[near])
     return total
 
 
@@ -147,7 +126,7 @@ def total_worth(found: Matching) -> float:
     total = 0.0
     for node, at in enumerate(found.partners):
         if at >= 0:
-            total += 0.5 * _worth(found, node, at, FREE)
+            total += 0.5 * _worth(found, node, FREE)
             total -= 0.5 * induced * _crowd(large, holders, at, FREE)
             total -= _pair_cost(found, node, at)
     return total
@@ -194,34 +173,47 @@ def anneal(
         if to == given:
             continue
         other = holders[to]
-        gain = _worth(found, node, to, other) - _worth(found, node, given, other)
-        gain += _pair_cost(found, node, given)
-        gain -= _pair_cost(found, node, to)
+        gain = _pair_cost(found, node, given) - _pair_cost(found, node, to)
+        gain -= _worth(found, node, FREE)
+        partners[node] = to
         if other >= 0:
-            gain += _worth(found, other, given, node)
-            gain -= _worth(found, other, to, node)
             gain += _pair_cost(found, other, to)
             gain -= _pair_cost(found, other, given)
-            gain += _between(found, node, other, to, given)  # it may turn around
-            gain -= _between(found, node, other, given, to)
+            gain -= _worth(found, other, node)
+            partners[other] = given
+            gain += _worth(found, other, node)
         elif scoring.induced > 0.0:
             gain += scoring.induced * _crowd(large, holders, given, FREE)
             gain -= scoring.induced * _crowd(large, holders, to, given)
+        gain += _worth(found, node, FREE)
         if gain < 0.0:
             state, drawn = _draw(state)
             if drawn / 2147483648.0 >= np.exp(gain / temperature):
+                partners[node] = given
+                if other >= 0:
+                    partners[other] = to
                 continue
-        partners[node] = to
         holders[to] = node
         holders[given] = other
-        if other >= 0:
-            partners[other] = given
         value += gain
         if value > top + 1e-9:
             top = value
             for place in range(n):  # compiles faster than best[:] = partners
                 best[place] = partners[place]
     return best, top, state
+
+
+def share_attention(found: Matching) -> tuple[Integers, Array, Array]:
+    """Say where each node would go, and how sure it is; less so where there are others like it."""
+    target, source = found.small, found.large
+    columns, values, sureness = weigh(found, SHARPNESS, WIDTH)
+    alone, others = target.degrees == 0, source.degrees == 0
+    alike = np.bincount(source.labels[others], minlength=int(target.labels.max()) + 1)
+    sureness[alone] /= np.maximum(alike[target.labels[alone]], 1)
+    sureness[target.labels != source.labels[found.partners]] *= 0.5
+    values = np.where((columns >= 0) & (values > LEAST), values, 0.0)
+    values /= np.maximum(values.sum(axis=1, keepdims=True), LEAST)  # rows sum to 1
+    return columns, values, sureness
 
 
 @compiled
@@ -261,17 +253,20 @@ def weigh(found: Matching, sharpness: float, width: int) -> tuple[Integers, Arra
                     listed[n_listed] = to
                     n_listed += 1
         total, degree = 1.0, source.starts[partner + 1] - source.starts[partner]
-        own = _worth(found, node, partner, FREE) - _pair_cost(found, node, partner)
+        own = _worth(found, node, FREE) - _pair_cost(found, node, partner)
         for to in listed[:n_listed]:
             other = holders[to]
-            gained = _worth(found, node, to, other)
+            partners[node] = to
             if other >= 0:
-                gained += _between(found, node, other, to, partner)
-            gained -= _pair_cost(found, node, to) + own
+                partners[other] = partner
+            gained = _worth(found, node, FREE) - _pair_cost(found, node, to) - own
+            if other >= 0:
+                partners[other] = to
             lost = source.starts[to + 1] - source.starts[to] - degree - 2.0 * gained
             score = -max(lost, 0.0)
             total += np.exp(sharpness * score)
             keep_best(best, columns[node], score, to)
+        partners[node] = partner
         shares(best, columns[node], values[node], sharpness)
         sureness[node] = 1.0 / total
     return columns, values, sureness

@@ -11,15 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from ddgk.alignment.encoding import Network
-from ddgk.alignment.propagation import affordable_rounds, feature_costs, propagate
+from ddgk.alignment.encoding import Integers, Network
+from ddgk.alignment.propagation import affordable_rounds, assign, feature_costs, propagate
 from ddgk.alignment.search import NO_PRIOR, Matching, Scoring, anneal, inverse, total_worth
 from ddgk.alignment.voting import complete, find_kept, match_by_votes
-from ddgk.assignment import assign
 from ddgk.errors import ParameterError
 from ddgk.hashing import scramble
-
-Integers = NDArray[np.int64]
 
 CHUNKS = (1 << 12, 1 << 20)  # search steps between two looks at the clock, least and most
 TEMPERATURES = (0.3, 0.05)  # of the search, in edges
@@ -42,31 +39,27 @@ class AlignmentOptions:
     Attributes
     ----------
     max_restarts : int
-        At most so many; fewer once a matching is proven best, once three in a row bring nothing,
-        or where graphs are large.
+        At most so many; fewer once one is proven best, three bring nothing, or graphs are large.
     iterations : int
         Rounds of belief propagation at most; fewer where a round is expensive.
     search_steps : int
         Proposals of the local search, per node.
     max_dense : int
-        Nodes (geometric mean of both graphs) up to which all pairs of nodes are compared; larger
-        graphs are matched by a few candidates a node.
+        Nodes (geometric mean) up to which all pairs are compared; above, a few candidates a node.
     label_cost : float
         What a pair with different node labels costs, in edges.
     unmatched_cost : float
         What leaving two nodes without partner costs, in edges. A pair that keeps k edges is dropped
-        where ``unmatched_cost + k < label_cost [labels differ] + [k = 0]``; from 2 on, none is.
+        where ``unmatched_cost + k < label_cost [labels differ] + [k = 0, but both have edges]``.
     connected : bool
         Keep only the largest connected part that both graphs have in common.
 
     Examples
     --------
     >>> import ddgk
-    >>> cut = ddgk.Graph(5, [(0, 1), (1, 2), (3, 4)], node_labels="CCOCN")
-    >>> whole = ddgk.Graph(4, [(0, 1), (1, 2), (2, 3)], node_labels="CCON")
-    >>> options = ddgk.AlignmentOptions(connected=True)
-    >>> sorted(ddgk.align(cut, whole, labels="strict", options=options).matching)
-    [0, 1, 2]
+    >>> path, cut = ddgk.Graph(4, [(0, 1), (1, 2), (2, 3)]), ddgk.Graph(4, [(0, 1), (1, 2)])
+    >>> len(ddgk.align(path, cut, options=ddgk.AlignmentOptions(connected=True)).matching)
+    3
     """
 
     max_restarts: int = 8
@@ -105,33 +98,30 @@ class Budget:
             self.stopped = True
         if self.verbose and now - self.told > EVERY:
             self.told = now
-            text = f"ddgk: aligning, {self.doing}, {now - self.began:.0f} s"
-            print(text, file=sys.stderr, flush=True)  # noqa: T201
+            print(f"ddgk: aligning, {self.doing}, {now - self.began:.0f} s", file=sys.stderr)  # noqa: T201
         return not self.stopped
 
 
+@dataclass
 class Solver:
     """The search for the best matching of the graph with fewer nodes (small) into the other."""
 
-    def __init__(
-        self,
-        target: Network,
-        source: Network,
-        labels: str,
-        options: AlignmentOptions,
-        budget: Budget,
-        seed: int,
-        n_jobs: int,
-    ) -> None:
-        self.turned = target.n_nodes > source.n_nodes
-        self.small, self.large = (source, target) if self.turned else (target, source)
-        self.options, self.budget, self.seed, self.n_jobs = options, budget, seed, n_jobs
-        induced = 0.0 if target.n_nodes == source.n_nodes else 0.5
-        self.scoring = Scoring(options.label_cost, EDGE_LABELS, induced)
-        if labels == "strict":
+    target: Network
+    source: Network
+    labels: str
+    options: AlignmentOptions
+    budget: Budget
+    seed: int
+    n_jobs: int
+
+    def __post_init__(self) -> None:
+        self.small, self.large = sorted((self.target, self.source), key=lambda g: g.n_nodes)
+        induced = 0.0 if self.small.n_nodes == self.large.n_nodes else 0.5
+        self.scoring = Scoring(self.options.label_cost, EDGE_LABELS, induced)
+        if self.labels == "strict":
             self.scoring = Scoring(IMPOSSIBLE, 0.0, induced)
-        self.n_pairs = target.n_nodes * source.n_nodes
-        self.is_dense = self.n_pairs <= options.max_dense**2
+        self.n_pairs = self.small.n_nodes * self.large.n_nodes
+        self.is_dense = self.n_pairs <= self.options.max_dense**2
         self.is_small = self.n_pairs <= RESTART_ENTRIES  # so that another restart is cheap
         self.proven, self.n_restarts = False, 0  # proven: nothing can be worth more
 
@@ -143,9 +133,7 @@ class Solver:
     def solve(self) -> Integers:
         """Return the target's partners, (n_target,), or -1; Ctrl-C returns the best so far.
 
-        Restarts are compared by what is left of them after pairs are dropped. Since the search
-        counts edges between all partners, also those of pairs that will be dropped, every second
-        restart does not count them where sizes differ.
+        Restarts are compared by what is left of them after pairs are dropped.
         """
         rounds = 1 + RESTART_ENTRIES // self.n_pairs
         if self.is_dense:
@@ -170,7 +158,7 @@ class Solver:
             self.budget.stopped = True
             if most == -np.inf:
                 best = self._drop_pairs(complete(best, self.small, self.large))
-        return inverse(best, self.large.n_nodes) if self.turned else best
+        return best if self.small is self.target else inverse(best, self.large.n_nodes)
 
     def _start(self) -> tuple[Integers, NDArray[np.float32]]:
         """Return a first matching and what its pairs are worth; the latter not of large graphs."""
@@ -191,6 +179,7 @@ class Solver:
 
     def _search(self, partners: Integers, prior: NDArray[np.float32]) -> Integers:
         """Anneal in chunks of a fixed number of steps, so that the clock decides nothing else."""
+        # Edges between partners that will be dropped count, too; so every second time none does.
         induced = 0.0 if self.n_restarts % 2 == 0 else self.scoring.induced
         plain = self.scoring._replace(induced=induced)
         found = Matching(self.small, self.large, partners, plain._replace(prior=prior))
@@ -216,12 +205,11 @@ class Solver:
     def _drop_pairs(self, partners: Integers) -> Integers:
         """Leave nodes without partner where that costs less, one round after the other.
 
-        A pair is dropped where unmatched_cost + kept < label_cost [labels differ] + [kept = 0],
-        kept: edges that it keeps. Two nodes without edges count as keeping one.
+        A pair is dropped where unmatched_cost + kept < label_cost [labels differ] + [loses all],
+        kept: edges that it keeps; it loses all if both nodes have edges and it keeps none.
         """
         partners, n = partners.copy(), self.small.n_nodes
         tails, heads = self.small.tails, self.small.heads
-        alone = self.small.degrees == 0, self.large.degrees == 0
         strict = self.scoring.label_cost >= IMPOSSIBLE
         while True:
             kept_arcs = find_kept(self.small, self.large, partners, strict=strict)
@@ -231,9 +219,11 @@ class Solver:
             matched = np.flatnonzero(partners >= 0)
             at = partners[matched]
             kept = np.bincount(tails[kept_arcs], minlength=n)[matched]
-            kept[alone[0][matched] & alone[1][at]] = 1
+            loses_all = (
+                (kept == 0) & (self.small.degrees[matched] > 0) & (self.large.degrees[at] > 0)
+            )
             differ = self.small.labels[matched] != self.large.labels[at]
-            cost = self.scoring.label_cost * differ + (kept == 0)
+            cost = self.scoring.label_cost * differ + loses_all
             dropped = self.options.unmatched_cost + kept < cost
             if not dropped.any():
                 return partners

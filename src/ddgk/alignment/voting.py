@@ -14,12 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ddgk.alignment.encoding import Network
+from ddgk.alignment.encoding import Array, Integers, Network
 from ddgk.alignment.search import MOST_ASKED, keep_best, shares
 from ddgk.compiling import compiled
-
-Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 CANDIDATES = 16  # a node
 LEAST_SHARE = 1e-3  # attention below is not passed on
@@ -32,10 +29,7 @@ SETTLED = 0.999  # share of nodes that stay with their first choice when anneali
 
 
 class Rows(NamedTuple):
-    """A few entries of a matrix in every row.
-
-    columns: (n, k) places among the other graph's nodes, -1 where there is none. values: (same).
-    """
+    """A few entries of every row: places of the other graph's nodes, or -1, and values; (n, k)."""
 
     columns: Integers
     values: Array
@@ -59,19 +53,20 @@ def match_by_votes(
         if (before.columns[:, 0] == rows.columns[:, 0]).mean() > SETTLED:
             break
     balance(rows, source.n_nodes)
-    partners = match_rows(rows, source.n_nodes)
-    best, most = partners, find_kept(target, source, partners).sum()
-    for _ in range(POLISH):
+    best, most = np.zeros(0, dtype=np.int64), -1
+    for _ in range(1 + POLISH):
+        # Largest entries first; nodes stand in a random order, so ties do.
+        order = np.argsort(-rows.values.ravel(), kind="stable")
+        partners = match_in_turn(order, rows, source.n_nodes)
+        kept = find_kept(target, source, partners).sum()
+        if kept <= most:
+            break
+        best, most = partners, kept
         if not go_on():
             break
         settled = Rows(np.full_like(rows.columns, -1), np.zeros_like(rows.values))
         settled.columns[:, 0], settled.values[:, 0] = partners, partners >= 0
         rows = vote(mine, theirs, settled, label_cost, 1.0, turned)
-        partners = match_rows(rows, source.n_nodes)
-        kept = find_kept(target, source, partners).sum()
-        if kept <= most:
-            break
-        best, most = partners, kept
     return best
 
 
@@ -102,22 +97,14 @@ def balance(rows: Rows, n_source: int) -> None:
         rows.values[:] /= np.where(totals > 0, totals, 1.0)
 
 
-def match_rows(rows: Rows, n_source: int) -> Integers:
-    """Match the largest entries first, (n,), or -1; nodes stand in a random order, so ties do."""
-    return match_in_turn(np.argsort(-rows.values.ravel(), kind="stable"), rows, n_source)
-
-
 def complete(partners: Integers, target: Network, source: Network) -> Integers:
     """Give nodes without a partner one of those left, by degree and label; for the search."""
     alone = np.flatnonzero(partners < 0)
     left = np.setdiff1d(np.arange(source.n_nodes), partners)
-    order = [
-        np.lexsort((network.degrees[nodes], network.labels[nodes]))
-        for network, nodes in ((target, alone), (source, left))
-    ]
-    n = min(len(alone), len(left))
-    whole = partners.copy()
-    whole[alone[order[0]][:n]] = left[order[1]][:n]
+    alone = alone[np.lexsort((target.degrees[alone], target.labels[alone]))]
+    left = left[np.lexsort((source.degrees[left], source.labels[left]))]
+    n, whole = min(len(alone), len(left)), partners.copy()
+    whole[alone[:n]] = left[:n]
     return whole
 
 

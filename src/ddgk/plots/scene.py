@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ddgk.alignment import Alignment, GroupAlignment
-from ddgk.alignment.checking import kept_edges
+from ddgk.alignment.result import kept_edges
 from ddgk.graphs import Graph
 from ddgk.graphs.display import PALETTE, UNLABELLED, lay_out
 from ddgk.plain import visible

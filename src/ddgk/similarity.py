@@ -162,7 +162,7 @@ def shared_part(found: Alignment) -> float:
 
 def match_lines(found: Alignment) -> list[str]:
     """Return an alignment in words: what is shared and what differs, a line each."""
-    from ddgk.alignment.checking import labels_agree
+    from ddgk.alignment.result import labels_agree
 
     target, source = found.target, found.source
     lines = [

@@ -72,7 +72,7 @@ def gaussian_kernel(
     *,
     gamma: float | None = None,
 ) -> Array:
-    """Return exp(-gamma ||x - y||^2) (the paper's eq. 11 has distances in place of squares).
+    """Return exp(-gamma ||x - y||^2) of all pairs.
 
     Parameters
     ----------

@@ -113,16 +113,16 @@ class Config:
     symmetric : bool
         Report D(T||S) + D(S||T).
     neighbourhood_weight : float
-        Weight of common neighbourhoods in the kernel, in [0, 1]; node views have the rest (local
-        attention).
+        Weight of common neighbourhoods and of labels around nodes in the kernel, in [0, 1]; node
+        views have the rest (local attention).
     size_weight : float
         Weight of the difference in size in the kernel, in [0, 1], where graphs that look alike are
-        of one size; it counts less where they are not (local attention).
+        of similar size; it counts less where they are not (local attention).
     attribute_weight : float
-        Weight of real attributes in the kernel, in [0, 1], where graphs have some; views and
-        neighbourhoods share the rest (local attention).
+        Weight of real attributes in the kernel, in [0, 1], where graphs have some; views,
+        neighbourhoods and labels share the rest (local attention).
     n_anchors : int
-        Number of graphs of `fit` that the compact embedding is computed from (local attention).
+        Largest number of graphs of `fit` that the columns are computed from (local attention).
 
     Examples
     --------

@@ -39,10 +39,10 @@ class DDGK(Transformer):
 
     A small encoder is trained for each of a few source graphs. Every graph learns attention onto
     each source through the frozen encoder; the loss that remains is its divergence from the source.
-    With the default configuration the columns are a compact feature map of what nodes look like
-    from the sources and of their neighbourhoods (`ddgk.features`): inner products are a kernel, and
-    Euclidean distances its distance. With the presets "paper" and "authors" they are the
-    divergences themselves.
+    With the default configuration the columns are a compact feature map (`ddgk.features`) of what
+    nodes look like from the sources, of their neighbourhoods and of the labels around them: inner
+    products are a kernel, and Euclidean distances its distance. With the presets "paper" and
+    "authors" they are the divergences themselves.
 
     Parameters
     ----------
@@ -360,7 +360,7 @@ class DDGK(Transformer):
         return self._current().explain(target, place)
 
     def explain_similarity(self, first: Any, second: Any) -> SimilarityExplanation:
-        """Split the similarity of two graphs into shares of pairs of nodes.
+        """Split the similarity of two graphs over parts of the kernel and over pairs of nodes.
 
         Parameters
         ----------

@@ -16,30 +16,32 @@ and node labels, and
 
     N(G, H) = sum_{t = 0..n_steps} r_t sum_c |f_t(c; G) - f_t(c; H)|
 
-r_t is how much of an anchor its nearest other anchor has at radius t, on average. Radii at which
-all neighbourhoods differ would only add a constant to all distances; their weight is near 0.
+with r_t the mean share that an anchor has in common with its nearest other anchor at radius t.
+Radii at which all neighbourhoods differ would only add a constant to all distances; their weight is
+near 0.
 
 Labels. Where neighbourhoods hardly recur, the labels around nodes are compared softly. p_t(i, c) is
 the probability that a random walk of t steps from node i ends at a node with label c, and
 
     L(G, H) = sum_{t = 1..n_steps} s_t W_t(G, H),      s_t = max(0, 1 - 3 r_t)
 
-with W_t the Wasserstein distance on the line between the values p_t(i, c) of the nodes of G and of
-H, its mean over labels c, scaled to the median of distances at radius t in N. Molecules share
-most of their neighbourhoods, and s_t is 0; in proteins almost no two are equal.
+with W_t the Wasserstein distance on the line between the distributions of p_t(i, c) over the nodes
+of G and of H, averaged over the `MAX_LABELS` most frequent labels c and scaled to the median
+distance at radius t in N. Molecules share most of their neighbourhoods, and s_t is 0 or small; in
+large proteins almost no two are equal.
 
 Size. S(G, H) = |log n_G - log n_H| + |log(1 + m_G) - log(1 + m_H)|, with m arcs. It counts where
-graphs that look alike agree in it: with G' the anchor nearest to G by views and neighbourhoods,
+graphs that look alike agree in it. With G' the anchor nearest to G by V, N and L,
 
     u = 2 - 2 mean_G S(G, G') / mean_{G, H} S(G, H),        at least .1 and at most 1
 
-is 1 where nearest anchors differ in size at most half as much as any two, and least where they
-differ as any two do. It is never 0: graphs that differ only in size are not equal.
+is 1 where nearest anchors differ in size at most half as much as any two anchors, and .1 where they
+differ as much as any two. It is never 0, so that graphs that differ only in size are not equal.
 
 Real attributes. A(G, H) is the sliced Wasserstein distance of the standardised attributes and
 labels of a node, followed by their means over its neighbours.
 
-Each distance is divided by its median over the anchors; N + L is one. The kernel is
+Each distance is divided by its median over the anchors; N + L counts as one. The kernel is
 
     K(G, H) = exp(-((1 - w) ((1 - a) V + a (N + L)) + w A + b u S)),
     a = neighbourhood_weight, b = size_weight, w = attribute_weight (0 without real attributes)
@@ -50,8 +52,8 @@ Nystroem map on anchors, a random sample of the fitted graphs:
     psi(G) = Q^T Lambda^(-1/2) U^T K(G, anchors) / c(G),    K(anchors, anchors) = U Lambda U^T
 
 so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span. c(G) is the length of the
-numerator, or .5 where that is shorter, so nearly all rows have length one, as K(G, G) = 1 asks for:
-a graph that the anchors span badly would otherwise be near all others. The orthogonal matrix Q
+numerator, but at least .5. Rows therefore have length one, as K(G, G) = 1 asks for; a graph that
+the anchors span badly would otherwise have a short row and be near all others. The orthogonal Q
 changes no inner product; it lets column a belong to anchor a (the symmetric square root of the
 kernel matrix where all anchors have a column), so that columns have similar variances.
 """
@@ -94,10 +96,11 @@ _REASSOCIATE: dict[str, Any] = {"fastmath": {"reassoc", "contract", "nsz"}}
 class Description:
     """What the kernel takes of some graphs.
 
-    starts: graph g has the nodes starts[g]..starts[g + 1]. sizes: columns of S, (n_graphs, 2).
-    views, ids: distinct node views, and which is whose. neighbourhoods: one per radius. points:
-    standardised attributes of every node and means over its neighbours, (n_nodes, 2 k). labels:
-    indicators of the label of every node, (n_nodes, n_labels). out: neighbours of every node.
+    starts: graph g has the nodes starts[g]:starts[g + 1]. sizes: columns of S, (n_graphs, 2).
+    views, ids: distinct node views, and the view of every node. neighbourhoods: one per radius.
+    points: standardised attributes of every node and means over its neighbours, (n_nodes, 2 k).
+    labels: indicators of the label of every node, (n_nodes, n_labels). out: neighbours of every
+    node.
     """
 
     starts: Integers
@@ -115,7 +118,7 @@ def describe_targets(
 ) -> Description:
     """Collect what the kernel takes of trained targets.
 
-    node_labels: which attribute of the targets they are, if any.
+    node_labels: position of the node labels among the attributes of the targets, or None.
     """
     starts, n_nodes = targets.starts, np.diff(targets.starts)
     n_arcs = np.diff(targets.out.starts[starts])
@@ -160,7 +163,7 @@ class CompactMap:
     Attributes
     ----------
     scales : array of shape (5,)
-        Weight of each of `PARTS` in the exponent divided by its median.
+        Weight of each of `PARTS` in the exponent, divided by its median.
     views : SlicedDistance
     label_columns : array of int
         The most frequent labels of the anchors.
@@ -169,7 +172,7 @@ class CompactMap:
     attributes : SlicedDistance or None
         None without real attributes.
     directions : array of shape (2 k, n_directions)
-        Along which attributes are compared.
+        Directions along which attributes are compared.
     columns : array of shape (n_anchors, n_columns)
         Columns of views, labels, size and attributes of the anchors, times their scales.
     neighbourhoods : tuple of AnchorShares
@@ -177,7 +180,7 @@ class CompactMap:
     radius_weights : array of shape (n_steps + 1,)
         r_t.
     weights : array of shape (n_anchors, n_features)
-        U Lambda^(-1/2) Q, see `psi` above.
+        U Lambda^(-1/2) Q, as in psi above.
     """
 
     scales: Doubles

@@ -28,10 +28,9 @@ MAX_LISTED = 6  # pairs of nodes with different labels that are named
 class SimilarityExplanation:
     """How the similarity of two graphs adds up.
 
-    The kernel is K = exp(-sum of `distances`). The distance of neighbourhoods is
-    c (1 - shared) with a constant c (see `ddgk.features`), and `shared` is a sum over pairs of
-    nodes: a node of one graph shares with the nodes of the other that have the same
-    neighbourhood, averaged over radii of 0 to 4 hops with the weights r_t.
+    The kernel is K = exp(-sum of `distances`); `ddgk.features` has the equations. The distance of
+    neighbourhoods is c (1 - shared) with a constant c. `shared` is a sum over pairs of nodes with
+    the same neighbourhood, averaged over radii from 0 hops on with the weights r_t.
 
     Attributes
     ----------

@@ -51,9 +51,10 @@ Nystroem map on anchors, a random sample of the fitted graphs:
 
     psi(G) = Q^T Lambda^(-1/2) U^T K(G, anchors) / c(G),    K(anchors, anchors) = U Lambda U^T
 
-so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span. c(G) is the length of the
-numerator, but at least .5. Rows therefore have length one, as K(G, G) = 1 asks for; a graph that
-the anchors span badly would otherwise have a short row and be near all others. The orthogonal Q
+so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span. Where every anchor has its
+column, c(G) is 1 and inner products with anchors are exact. Where there are fewer columns, c(G) is
+the length of the numerator, but at least .5: without the last columns, rows of graphs unlike the
+anchors are short, and short rows are near all others. The orthogonal Q
 changes no inner product; it lets column a belong to anchor a (the symmetric square root of the
 kernel matrix where all anchors have a column), so that columns have similar variances.
 """
@@ -136,6 +137,21 @@ def describe_targets(
     )
 
 
+def count_anchors(n_graphs: int, n_features: int | None, most: int) -> int:
+    """Return how many of the fitted graphs are anchors.
+
+    Without the last few columns, anchors keep more of their kernel than other graphs do, and a
+    classifier that is trained on anchors alone fails on others. So where there are fewer columns
+    than anchors, at most half of the graphs are anchors.
+
+    >>> [count_anchors(n, 1024, 2048) for n in (500, 1500, 3000, 5000)]
+    [500, 1024, 1500, 2048]
+    """
+    if n_features is None:
+        return min(n_graphs, most)
+    return min(n_graphs, most, max(n_features, n_graphs // 2))
+
+
 def attribute_points(targets: LocalTargets) -> Integers:
     """Return a point of every node, (n_nodes, 2 k); no columns where no attribute is real.
 
@@ -181,6 +197,8 @@ class CompactMap:
         r_t.
     weights : array of shape (n_anchors, n_features)
         U Lambda^(-1/2) Q, as in psi above.
+    truncated : bool
+        Whether there are fewer columns than the anchors span.
     """
 
     scales: Doubles
@@ -193,6 +211,7 @@ class CompactMap:
     neighbourhoods: tuple[AnchorShares, ...]
     radius_weights: Doubles
     weights: Singles
+    truncated: bool
 
     ARRAYS: ClassVar[Sequence[str]] = (
         "scales",
@@ -226,6 +245,7 @@ class CompactMap:
             tuple(map(AnchorShares.of, anchors.neighbourhoods)),
             np.zeros(0),
             np.zeros((0, 0), np.float32),
+            False,
         )
         apart = [
             own.distances(shares)
@@ -249,10 +269,12 @@ class CompactMap:
         scales[3] *= _size_agreement(scales[0] * views + scales[1] * common, size)
         exponent = sum(scale * part for scale, part in zip(scales, parts, strict=True))
         fitted = replace(blank, scales=scales)
+        projection, truncated = _projection(np.exp(-exponent), n_features)
         return replace(
             fitted,
             columns=fitted.scaled_columns(anchors),
-            weights=_projection(np.exp(-exponent), n_features),
+            weights=projection,
+            truncated=truncated,
         )
 
     @property
@@ -300,6 +322,8 @@ class CompactMap:
         kernel = self.kernel(graphs)
         found = np.zeros((len(kernel), self.n_features), np.float32)
         _project(kernel, self.weights, found)
+        if self.truncated:
+            _lengthen(found)
         return found
 
     def parts_of_pair(self, pair: Description) -> dict[str, float]:
@@ -372,7 +396,8 @@ class CompactMap:
         for radius, shares in enumerate(self.neighbourhoods):
             tensors |= {f"radius{radius}.{name}": getattr(shares, name) for name in shares.ARRAYS}
         bits = [shares.bits for shares in self.neighbourhoods]
-        return tensors, {"bits": bits, "label_radii": list(self.labels)}
+        numbers = {"bits": bits, "label_radii": list(self.labels), "truncated": self.truncated}
+        return tensors, numbers
 
     @classmethod
     def from_parts(
@@ -395,6 +420,7 @@ class CompactMap:
             labels={int(radius): sliced(f"labels{radius}") for radius in numbers["label_radii"]},
             attributes=sliced("attributes") if "attributes.thresholds" in tensors else None,
             neighbourhoods=neighbourhoods,
+            truncated=bool(numbers["truncated"]),
             **{name: tensors[name] for name in cls.ARRAYS},
         )
 
@@ -481,8 +507,8 @@ def _median(distances: Doubles) -> float:
     return found if found > 0 else 1.0
 
 
-def _projection(kernel: Doubles, n_features: int | None) -> Singles:
-    """Return U Lambda^(-1/2) Q of the leading eigenvectors.
+def _projection(kernel: Doubles, n_features: int | None) -> tuple[Singles, bool]:
+    """Return U Lambda^(-1/2) Q of the leading eigenvectors, and whether there are more.
 
     The rotation Q makes the features of the first anchors a symmetric matrix. It changes no inner
     product and no distance, but column a then belongs to anchor a, and columns have similar
@@ -493,14 +519,14 @@ def _projection(kernel: Doubles, n_features: int | None) -> Singles:
     with threadpool_limits(1):  # the bits of an eigenvector depend on the number of threads
         values, vectors = np.linalg.eigh((kernel + kernel.T) / 2)
     values, vectors = values[::-1], vectors[:, ::-1]
-    kept = int((values > SMALLEST_EIGENVALUE * values[0]).sum())
-    kept = kept if n_features is None else min(kept, n_features)
+    rank = int((values > SMALLEST_EIGENVALUE * values[0]).sum())
+    kept = rank if n_features is None else min(rank, n_features)
     values, vectors = np.sqrt(values[:kept]), vectors[:, :kept]
     with threadpool_limits(1):
         left, _, right = np.linalg.svd(vectors[:kept] * values)
         rotation = (left @ right).T
         weights = (vectors / values) @ rotation
-    return np.ascontiguousarray(weights, dtype=np.float32)
+    return np.ascontiguousarray(weights, dtype=np.float32), kept < rank
 
 
 # --- kernels -------------------------------------------------------------------------------------
@@ -531,7 +557,7 @@ def _average(points: Any, starts: Any, nodes: Any, means: Any) -> None:
 
 @kept()
 def _project(kernel: Any, weights: Any, found: Any) -> None:
-    """Found = kernel weights, rows scaled to length one; each row by itself in a fixed order."""
+    """Found = kernel weights, each row by itself in a fixed order."""
     block = 16  # rows, for the cache
     for first in range(0, len(kernel), block):
         last = min(first + block, len(kernel))
@@ -540,6 +566,11 @@ def _project(kernel: Any, weights: Any, found: Any) -> None:
                 value = kernel[r, k]
                 for c in range(weights.shape[1]):
                     found[r, c] += value * weights[k, c]
+
+
+@kept()
+def _lengthen(found: Any) -> None:
+    """Scale rows to length one, and rows shorter than `SHORTEST` by as much as one of that."""
     for r in range(len(found)):
         square = 0.0
         for c in range(found.shape[1]):

@@ -43,6 +43,7 @@ from ddgk.features import (
     N_DIRECTIONS,
     CompactMap,
     Description,
+    count_anchors,
     describe_targets,
 )
 from ddgk.graphs.graph import Graph, at_position
@@ -277,7 +278,8 @@ class LocalModel(Model):
         parts = [source_part(graph, encoding, seed) for graph in sources]
         encoders = tuple(train_encoders(parts, encoding, config, engine, seed))
         blank = replace(blank, encoders=encoders)
-        drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))[: config.n_anchors]
+        drawn = np.random.default_rng([seed, 1]).permutation(len(graphs))
+        drawn = drawn[: count_anchors(len(graphs), n_features, config.n_anchors)]
         anchors = [graphs[place] for place in np.sort(drawn)]
         described = blank.describe(anchors, execution.n_threads)
         features = CompactMap.fit(described, n_features, blank.kernel_weights, seed)

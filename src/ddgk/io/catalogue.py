@@ -167,10 +167,10 @@ def suggest(name: str, known: Iterable[str]) -> str:
     >>> suggest("mutga", DATASETS)
     "did you mean 'MUTAG'?"
     >>> suggest("qqq", ["one", "two"])
-    'known here: one, two'
+    'known here: one, two.'
     """
     by_folded = {candidate.casefold(): candidate for candidate in known}
     close = difflib.get_close_matches(name.casefold()[:100], by_folded, n=3)
     if close:
         return "did you mean " + " or ".join(repr(by_folded[match]) for match in close) + "?"
-    return "known here: " + ", ".join(by_folded.values())
+    return f"known here: {', '.join(by_folded.values())}."

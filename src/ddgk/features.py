@@ -62,7 +62,7 @@ kernel matrix where all anchors have a column), so that columns have similar var
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -178,40 +178,40 @@ class CompactMap:
 
     Attributes
     ----------
-    scales : array of shape (5,)
-        Weight of each of `PARTS` in the exponent, divided by its median.
     views : SlicedDistance
-    label_columns : array of int
-        The most frequent labels of the anchors.
-    labels : dict from int to SlicedDistance
-        Distances W_t by radius t, scaled; no radius where s_t is 0.
     attributes : SlicedDistance or None
         None without real attributes.
     directions : array of shape (2 k, n_directions)
         Directions along which attributes are compared.
-    columns : array of shape (n_anchors, n_columns)
-        Columns of views, labels, size and attributes of the anchors, times their scales.
     neighbourhoods : tuple of AnchorShares
         One per radius.
+    label_columns : array of int
+        The most frequent labels of the anchors.
+    labels : dict from int to SlicedDistance
+        Distances W_t by radius t, scaled; no radius where s_t is 0.
     radius_weights : array of shape (n_steps + 1,)
         r_t.
+    scales : array of shape (5,)
+        Weight of each of `PARTS` in the exponent, divided by its median.
+    columns : array of shape (n_anchors, n_columns)
+        Columns of views, labels, size and attributes of the anchors, times their scales.
     weights : array of shape (n_anchors, n_features)
         U Lambda^(-1/2) Q, as in psi above.
     truncated : bool
         Whether there are fewer columns than the anchors span.
     """
 
-    scales: Doubles
     views: SlicedDistance
-    label_columns: Integers
-    labels: dict[int, SlicedDistance]
     attributes: SlicedDistance | None
     directions: Integers
-    columns: Singles
     neighbourhoods: tuple[AnchorShares, ...]
-    radius_weights: Doubles
-    weights: Singles
-    truncated: bool
+    label_columns: Integers
+    labels: dict[int, SlicedDistance] = field(default_factory=dict)
+    radius_weights: Doubles = field(default_factory=lambda: np.zeros(0))
+    scales: Doubles = field(default_factory=lambda: np.ones(len(PARTS)))
+    columns: Singles = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    weights: Singles = field(default_factory=lambda: np.zeros((0, 0), np.float32))
+    truncated: bool = False
 
     ARRAYS: ClassVar[Sequence[str]] = (
         "scales",
@@ -227,25 +227,18 @@ class CompactMap:
         cls, anchors: Description, n_features: int | None, weights: Sequence[float], seed: int
     ) -> CompactMap:
         """Learn thresholds, medians and the projection. weights: of each of `PARTS`."""
-        counts = np.bincount(anchors.ids, minlength=len(anchors.views))
         directions = _directions(anchors.points.shape[1], seed)
         places = _places(anchors.points, directions)
-        attributes = None
-        if places.shape[1] > 0:
-            attributes = SlicedDistance.fit(places, np.ones(len(places), np.int64))
+        once = np.ones(len(places), np.int64)
         frequent = np.argsort(-anchors.labels.sum(axis=0), kind="stable")[:MAX_LABELS]
         blank = cls(
-            np.ones(len(PARTS)),
-            SlicedDistance.fit(anchors.views, counts),
-            frequent,
-            {},
-            attributes,
+            SlicedDistance.fit(
+                anchors.views, np.bincount(anchors.ids, minlength=len(anchors.views))
+            ),
+            SlicedDistance.fit(places, once) if places.shape[1] > 0 else None,
             directions,
-            np.zeros((0, 0), np.float32),
             tuple(map(AnchorShares.of, anchors.neighbourhoods)),
-            np.zeros(0),
-            np.zeros((0, 0), np.float32),
-            False,
+            frequent,
         )
         apart = [
             own.distances(shares)

@@ -122,7 +122,8 @@ class Config:
         Weight of real attributes in the kernel, in [0, 1], where graphs have some; views,
         neighbourhoods and labels share the rest (local attention).
     n_anchors : int
-        Largest number of graphs of `fit` that the columns are computed from (local attention).
+        Largest number of graphs of `fit` that the columns are computed from; at most half of them
+        where that is more than `n_features` (local attention).
 
     Examples
     --------

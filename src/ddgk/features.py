@@ -369,7 +369,8 @@ class CompactMap:
             array = getattr(self, name)
             if array.shape != shape or not np.isfinite(array).all():
                 raise ValueError(f"{name} of the feature map does not fit")
-        if not np.isin(self.label_columns, np.arange(n_labels)).all():
+        kept = self.label_columns
+        if kept.dtype != np.int64 or not np.isin(kept, np.arange(n_labels)).all():
             raise ValueError("the feature map compares labels that the model does not have")
         if len(self.neighbourhoods) != n_steps + 1:
             raise ValueError("the feature map has another number of steps")

@@ -123,7 +123,7 @@ class Config:
         neighbourhoods and labels share the rest (local attention).
     n_anchors : int
         Largest number of graphs of `fit` that the columns are computed from; at most half of them
-        where that is more than `n_features` (local attention).
+        where they are more than this or than `n_features` (local attention).
 
     Examples
     --------

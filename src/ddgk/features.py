@@ -51,10 +51,10 @@ Nystroem map on anchors, a random sample of the fitted graphs:
 
     psi(G) = Q^T Lambda^(-1/2) U^T K(G, anchors) / c(G),    K(anchors, anchors) = U Lambda U^T
 
-so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span. Where every anchor has its
-column, c(G) is 1 and inner products with anchors are exact. Where there are fewer columns, c(G) is
-the length of the numerator, but at least .5: without the last columns, rows of graphs unlike the
-anchors are short, and short rows are near all others. The orthogonal Q
+so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span. Where all fitted graphs are
+anchors, c(G) is 1 and inner products with them are exact. Where anchors are a sample, c(G) is the
+length of the numerator, but at least .5: rows of graphs unlike the anchors would otherwise be
+short, and short rows are near all others. The orthogonal Q
 changes no inner product; it lets column a belong to anchor a (the symmetric square root of the
 kernel matrix where all anchors have a column), so that columns have similar variances.
 """
@@ -138,18 +138,17 @@ def describe_targets(
 
 
 def count_anchors(n_graphs: int, n_features: int | None, most: int) -> int:
-    """Return how many of the fitted graphs are anchors.
+    """Return how many of the fitted graphs are anchors: all of them, or at most half.
 
-    Without the last few columns, anchors keep more of their kernel than other graphs do, and a
-    classifier that is trained on anchors alone fails on others. So where there are fewer columns
-    than anchors, at most half of the graphs are anchors.
+    The anchors span their own rows better than those of other graphs. A classifier that is trained
+    on anchors alone, or nearly, then fails on other graphs. There is no difference where every
+    fitted graph has its column.
 
     >>> [count_anchors(n, 1024, 2048) for n in (500, 1500, 3000, 5000)]
-    [500, 1024, 1500, 2048]
+    [500, 750, 1500, 2048]
     """
-    if n_features is None:
-        return min(n_graphs, most)
-    return min(n_graphs, most, max(n_features, n_graphs // 2))
+    wanted = most if n_features is None else min(most, n_features)
+    return n_graphs if n_graphs <= wanted else min(most, n_graphs // 2)
 
 
 def attribute_points(targets: LocalTargets) -> Integers:
@@ -197,8 +196,8 @@ class CompactMap:
         Columns of views, labels, size and attributes of the anchors, times their scales.
     weights : array of shape (n_anchors, n_features)
         U Lambda^(-1/2) Q, as in psi above.
-    truncated : bool
-        Whether there are fewer columns than the anchors span.
+    sampled : bool
+        Whether some fitted graphs are no anchors; rows then have length one.
     """
 
     views: SlicedDistance
@@ -211,7 +210,7 @@ class CompactMap:
     scales: Doubles = field(default_factory=lambda: np.ones(len(PARTS)))
     columns: Singles = field(default_factory=lambda: np.zeros((0, 0), np.float32))
     weights: Singles = field(default_factory=lambda: np.zeros((0, 0), np.float32))
-    truncated: bool = False
+    sampled: bool = False
 
     ARRAYS: ClassVar[Sequence[str]] = (
         "scales",
@@ -224,9 +223,18 @@ class CompactMap:
 
     @classmethod
     def fit(
-        cls, anchors: Description, n_features: int | None, weights: Sequence[float], seed: int
+        cls,
+        anchors: Description,
+        n_features: int | None,
+        weights: Sequence[float],
+        seed: int,
+        *,
+        sampled: bool = False,
     ) -> CompactMap:
-        """Learn thresholds, medians and the projection. weights: of each of `PARTS`."""
+        """Learn thresholds, medians and the projection.
+
+        weights: of each of `PARTS`. sampled: there are fitted graphs that are no anchors.
+        """
         directions = _directions(anchors.points.shape[1], seed)
         places = _places(anchors.points, directions)
         once = np.ones(len(places), np.int64)
@@ -262,12 +270,11 @@ class CompactMap:
         scales[3] *= _size_agreement(scales[0] * views + scales[1] * common, size)
         exponent = sum(scale * part for scale, part in zip(scales, parts, strict=True))
         fitted = replace(blank, scales=scales)
-        projection, truncated = _projection(np.exp(-exponent), n_features)
         return replace(
             fitted,
             columns=fitted.scaled_columns(anchors),
-            weights=projection,
-            truncated=truncated,
+            weights=_projection(np.exp(-exponent), n_features),
+            sampled=sampled,
         )
 
     @property
@@ -315,7 +322,7 @@ class CompactMap:
         kernel = self.kernel(graphs)
         found = np.zeros((len(kernel), self.n_features), np.float32)
         _project(kernel, self.weights, found)
-        if self.truncated:
+        if self.sampled:
             _lengthen(found)
         return found
 
@@ -390,7 +397,7 @@ class CompactMap:
         for radius, shares in enumerate(self.neighbourhoods):
             tensors |= {f"radius{radius}.{name}": getattr(shares, name) for name in shares.ARRAYS}
         bits = [shares.bits for shares in self.neighbourhoods]
-        numbers = {"bits": bits, "label_radii": list(self.labels), "truncated": self.truncated}
+        numbers = {"bits": bits, "label_radii": list(self.labels), "sampled": self.sampled}
         return tensors, numbers
 
     @classmethod
@@ -414,7 +421,7 @@ class CompactMap:
             labels={int(radius): sliced(f"labels{radius}") for radius in numbers["label_radii"]},
             attributes=sliced("attributes") if "attributes.thresholds" in tensors else None,
             neighbourhoods=neighbourhoods,
-            truncated=bool(numbers["truncated"]),
+            sampled=bool(numbers["sampled"]),
             **{name: tensors[name] for name in cls.ARRAYS},
         )
 
@@ -501,8 +508,8 @@ def _median(distances: Doubles) -> float:
     return found if found > 0 else 1.0
 
 
-def _projection(kernel: Doubles, n_features: int | None) -> tuple[Singles, bool]:
-    """Return U Lambda^(-1/2) Q of the leading eigenvectors, and whether there are more.
+def _projection(kernel: Doubles, n_features: int | None) -> Singles:
+    """Return U Lambda^(-1/2) Q of the leading eigenvectors.
 
     The rotation Q makes the features of the first anchors a symmetric matrix. It changes no inner
     product and no distance, but column a then belongs to anchor a, and columns have similar
@@ -513,14 +520,14 @@ def _projection(kernel: Doubles, n_features: int | None) -> tuple[Singles, bool]
     with threadpool_limits(1):  # the bits of an eigenvector depend on the number of threads
         values, vectors = np.linalg.eigh((kernel + kernel.T) / 2)
     values, vectors = values[::-1], vectors[:, ::-1]
-    rank = int((values > SMALLEST_EIGENVALUE * values[0]).sum())
-    kept = rank if n_features is None else min(rank, n_features)
+    kept = int((values > SMALLEST_EIGENVALUE * values[0]).sum())
+    kept = kept if n_features is None else min(kept, n_features)
     values, vectors = np.sqrt(values[:kept]), vectors[:, :kept]
     with threadpool_limits(1):
         left, _, right = np.linalg.svd(vectors[:kept] * values)
         rotation = (left @ right).T
         weights = (vectors / values) @ rotation
-    return np.ascontiguousarray(weights, dtype=np.float32), kept < rank
+    return np.ascontiguousarray(weights, dtype=np.float32)
 
 
 # --- kernels -------------------------------------------------------------------------------------

@@ -282,7 +282,13 @@ class LocalModel(Model):
         drawn = drawn[: count_anchors(len(graphs), n_features, config.n_anchors)]
         anchors = [graphs[place] for place in np.sort(drawn)]
         described = blank.describe(anchors, execution.n_threads)
-        features = CompactMap.fit(described, n_features, blank.kernel_weights, seed)
+        features = CompactMap.fit(
+            described,
+            n_features,
+            blank.kernel_weights,
+            seed,
+            sampled=len(anchors) < len(graphs),
+        )
         return replace(blank, features=features), described if fused else None
 
     @property

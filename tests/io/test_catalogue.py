@@ -120,4 +120,4 @@ def test_every_row_has_its_name_and_source():
 def test_suggestions():
     assert suggest("nci", DATASETS) == "did you mean 'NCI1' or 'NCI109'?"
     assert suggest("imdb_binary", DATASETS) == "did you mean 'IMDB-BINARY'?"
-    assert suggest("?" * 10_000, ["a", "b"]) == "known here: a, b"
+    assert suggest("?" * 10_000, ["a", "b"]) == "known here: a, b."

@@ -54,9 +54,9 @@ Nystroem map on anchors, a random sample of the fitted graphs:
 so that psi(G) . psi(H) is K(G, H) up to what the anchors do not span. Where all fitted graphs are
 anchors, c(G) is 1 and inner products with them are exact. Where anchors are a sample, c(G) is the
 length of the numerator, but at least .5: rows of graphs unlike the anchors would otherwise be
-short, and short rows are near all others. The orthogonal Q
-changes no inner product; it lets column a belong to anchor a (the symmetric square root of the
-kernel matrix where all anchors have a column), so that columns have similar variances.
+short, and short rows are near all others. The orthogonal Q changes no inner product. It lets
+column a belong to anchor a (the symmetric square root of the kernel matrix where all anchors have a
+column), so that columns have similar variances.
 """
 
 from __future__ import annotations
